@@ -39,6 +39,7 @@ pub(crate) mod connection_limit;
 pub(crate) mod connections;
 mod debug_flags;
 mod find;
+mod form;
 mod guarded;
 mod gzip;
 mod headers;
@@ -369,9 +370,7 @@ impl KubeletServer {
                 let last_event = self.parts.view.stats().last_event;
                 self.sync_loop.healthz(last_event, &port, check, request.uri(), &self.health_counts)
             }
-            Route::Pods => {
-                answers::json_bytes(self.gzip.streamed(pod_list::pieces(self.parts.view.pods()), false))
-            }
+            Route::Pods => answers::json_bytes(self.gzip.streamed(pod_list::pieces(self.parts.view.pods()))),
             Route::RunningPods => self.running_pods().await,
             Route::Configz => answers::nosniff(answers::json(&self.parts.configz)),
             Route::Metrics => {
@@ -383,7 +382,7 @@ impl KubeletServer {
             Route::Slis => self.with_start(self.slis(request.method(), request.headers()).await),
             Route::ResourceMetrics => self.with_start(self.resource_metrics(request.headers()).await),
             Route::CadvisorMetrics => self.with_start(self.cadvisor_metrics(request.headers()).await),
-            Route::StatsSummary => self.stats_summary(request.uri()).await,
+            Route::StatsSummary => self.stats_summary(request).await,
             Route::ContainerLogs(target) => self.container_logs(request.uri(), target, stop).await,
             Route::Exec(target) => self.exec(request, target, stop).await,
             Route::Attach(target) => self.attach(request, target, stop).await,

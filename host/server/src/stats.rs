@@ -1,6 +1,6 @@
 //! What the node and its pods use, measured when it is asked for: `/stats/summary` and `/metrics/resource`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -166,12 +166,14 @@ impl StatsProvider {
         Ok(self.newest(scope).await?.measured)
     }
 
-    /// The summary of it as JSON, which all requests of a second share.
+    /// The same with its summary as JSON, which all requests of a second share.
     ///
     /// # Errors
     /// When the runtime doesn't say which pods run.
-    pub(crate) async fn summary(&self, scope: Scope) -> Result<Bytes, SummaryError> {
-        Ok(self.newest(scope).await?.summary(scope).await?)
+    pub(crate) async fn summary(&self, scope: Scope) -> Result<(Arc<Measurements>, Bytes), SummaryError> {
+        let newest = self.newest(scope).await?;
+        let written = newest.summary(scope).await?;
+        Ok((newest.measured, written))
     }
 
     async fn newest(&self, scope: Scope) -> Result<Newest, RuntimeError> {
@@ -434,8 +436,8 @@ async fn usages_of(runtime: &dyn RuntimeStats) -> Option<NewestUsages> {
 
 /// Forgets what isn't there any more.
 fn forget(rates: &mut Rates<Measured>, listed: &[RuntimePod]) {
-    let pods: BTreeSet<&PodUid> = listed.iter().map(|pod| &pod.uid).collect();
-    let containers: BTreeSet<&str> =
+    let pods: HashSet<&PodUid> = listed.iter().map(|pod| &pod.uid).collect();
+    let containers: HashSet<&str> =
         listed.iter().flat_map(|pod| &pod.containers).map(|container| container.id.as_str()).collect();
     rates.retain(|measured| match measured {
         Measured::Node | Measured::System(_) => true,

@@ -1,7 +1,6 @@
 //! Metrics and usage, compressed for clients that accept it: a node's figures are long and repeat themselves.
 
 use std::io::{self, Write as _};
-use std::sync::Arc;
 
 use axum::body::{Body, HttpBody as _};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -10,33 +9,29 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use futures::stream;
 use http_body_util::BodyExt as _;
-use tokio::sync::Semaphore;
 use witlet_core::stats::exposition::EXPOSITION_BYTES_MAX;
 
 use super::answers;
+use shared::SharedBodies;
+use work::BoundedWork;
 
+mod shared;
 #[cfg(test)]
 mod tests;
+mod work;
+
+pub(super) use shared::{Measured, Shown};
 
 /// Larger bodies are sent as they are.
 const BODY_BYTES_MAX: u64 = EXPOSITION_BYTES_MAX as u64;
-/// Bodies that are made or compressed at the same time, so that many clients at once don't take the machine's processors.
-const AT_ONCE_MAX: usize = 2;
 /// More codings than this aren't read.
 const CODINGS_MAX: usize = 32;
-/// Compressed bytes that are made at a time; a piece may be larger.
-const PIECE_BYTES: usize = 64 * 1024;
 
 /// Makes and compresses bodies, a bounded number at the same time, on threads that have the time for it.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Gzip {
-    permits: Arc<Semaphore>,
-}
-
-impl Default for Gzip {
-    fn default() -> Self {
-        Self { permits: Arc::new(Semaphore::new(AT_ONCE_MAX)) }
-    }
+    work: BoundedWork,
+    bodies: SharedBodies,
 }
 
 impl Gzip {
@@ -52,76 +47,39 @@ impl Gzip {
             Err(failed) => return answers::error(StatusCode::INTERNAL_SERVER_ERROR, &failed.to_string()),
         };
         let plain = bytes.clone();
-        let compressed = self.run(move || gzip(&plain)).await.flatten();
+        let compressed = self.work.run(move || gzip(&plain)).await.flatten();
         let Ok(compressed) = compressed else { return Response::from_parts(parts, Body::from(bytes)) };
         parts.headers.remove(header::CONTENT_LENGTH);
         parts.headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         Response::from_parts(parts, Body::from(compressed))
     }
 
-    /// A body that is made while it is sent, compressed or not. A client that reads slowly holds up no other one: between two pieces
-    /// nothing is held for it.
-    pub(super) fn streamed(
-        &self,
-        plain: impl Iterator<Item = Vec<u8>> + Send + 'static,
-        is_gzip: bool,
-    ) -> Body {
-        if is_gzip { self.streamed_as_gzip(plain) } else { self.streamed_as_it_is(plain) }
-    }
-
+    /// A body that is made while it is sent. A client that reads slowly holds up no other one: between two pieces nothing is held for it.
     /// Each piece takes some microseconds to write: less than to have another thread do it.
-    fn streamed_as_it_is(&self, plain: impl Iterator<Item = Vec<u8>> + Send + 'static) -> Body {
-        let permits = self.permits.clone();
+    pub(super) fn streamed(&self, plain: impl Iterator<Item = Vec<u8>> + Send + 'static) -> Body {
+        let work = self.work.clone();
         Body::from_stream(stream::unfold(plain, move |mut plain| {
-            let permits = permits.clone();
+            let work = work.clone();
             async move {
-                let _permit = permits.acquire().await;
+                let _turn = work.turn().await;
                 plain.next().map(|piece| (Ok::<_, io::Error>(piece), plain))
             }
         }))
     }
 
-    fn streamed_as_gzip(&self, plain: impl Iterator<Item = Vec<u8>> + Send + 'static) -> Body {
-        let pieces: Pieces = Box::new(pieces(plain));
-        let gzip = self.clone();
-        Body::from_stream(stream::unfold(Some(pieces), move |pieces| {
-            let gzip = gzip.clone();
-            async move {
-                let mut pieces = pieces?;
-                match gzip.run(move || (gathered(&mut pieces), pieces)).await {
-                    Ok((piece, pieces)) => Some((piece?, Some(pieces))),
-                    Err(error) => Some((Err(error), None)),
-                }
-            }
-        }))
+    /// The same compressed, for one more client of what was `measured`: those that ask for the same within a second share it.
+    pub(super) fn streamed_as_gzip<P>(
+        &self,
+        shown: Shown,
+        measured: &Measured,
+        plain: impl FnOnce() -> P + Send + 'static,
+    ) -> Body
+    where
+        P: Iterator<Item = Vec<u8>> + Send + 'static,
+    {
+        self.bodies
+            .body(&self.work, shown, measured, || Box::new(pieces(std::iter::once_with(plain).flatten())))
     }
-
-    /// Does this on a thread that may take its time. Its permit is given back when it has ended, also if the caller is gone by then.
-    async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
-        let permit = self.permits.clone().acquire_owned().await.map_err(io::Error::other)?;
-        let work = move || {
-            let _permit = permit;
-            work()
-        };
-        tokio::task::spawn_blocking(work).await.map_err(io::Error::other)
-    }
-}
-
-/// A body that is compressed while it is sent.
-type Pieces = Box<dyn Iterator<Item = io::Result<Vec<u8>>> + Send>;
-
-/// The next pieces, until they are [`PIECE_BYTES`]; none at the end.
-fn gathered(pieces: &mut Pieces) -> Option<io::Result<Vec<u8>>> {
-    let mut bytes = Vec::new();
-    while bytes.len() < PIECE_BYTES {
-        match pieces.next() {
-            Some(Ok(piece)) if bytes.is_empty() => bytes = piece,
-            Some(Ok(piece)) => bytes.extend(piece),
-            Some(Err(error)) => return Some(Err(error)),
-            None => break,
-        }
-    }
-    (!bytes.is_empty()).then_some(Ok(bytes))
 }
 
 /// Whether this path's body is compressed where it is accepted.
@@ -153,15 +111,15 @@ fn coding(text: &str) -> Option<(String, bool)> {
     Some((name, is_accepted))
 }
 
-/// The pieces compressed, the end among them.
-fn pieces(plain: impl Iterator<Item = Vec<u8>>) -> impl Iterator<Item = io::Result<Vec<u8>>> {
+/// The pieces compressed, the end among them. Writing to memory doesn't fail.
+fn pieces(plain: impl Iterator<Item = Vec<u8>>) -> impl Iterator<Item = Vec<u8>> {
     let mut encoder = Some(GzEncoder::new(Vec::new(), Compression::fast()));
     let mut plain = plain.fuse();
     std::iter::from_fn(move || {
-        let Some(piece) = plain.next() else { return encoder.take().map(GzEncoder::finish) };
+        let Some(piece) = plain.next() else { return encoder.take()?.finish().ok() };
         let open = encoder.as_mut()?;
-        let written = open.write_all(&piece);
-        Some(written.map(|()| std::mem::take(open.get_mut())))
+        open.write_all(&piece).ok()?;
+        Some(std::mem::take(open.get_mut()))
     })
 }
 

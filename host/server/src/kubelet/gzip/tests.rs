@@ -1,10 +1,14 @@
 //! What is compressed for whom.
 
 use std::io::Read as _;
+use std::sync::Arc;
 
 use flate2::read::GzDecoder;
 use tokio::task::JoinSet;
+use witlet_core::stats::exposition::Format;
 
+use super::shared::PIECE_BYTES;
+use super::work::AT_ONCE_MAX;
 use super::*;
 
 fn headers(values: &[&str]) -> HeaderMap {
@@ -75,13 +79,15 @@ async fn a_body_that_is_made_while_it_is_sent_arrives_whole() {
     let gzip = Gzip::default();
     let pieces = || (0..3).map(|n| n.to_string().repeat(PIECE_BYTES).into_bytes());
     let expected: Vec<u8> = pieces().flatten().collect();
-    let plain = gzip.streamed(pieces(), false).collect().await.unwrap().to_bytes();
+    let plain = gzip.streamed(pieces()).collect().await.unwrap().to_bytes();
     assert_eq!(plain, expected);
-    let packed = gzip.streamed(pieces(), true).collect().await.unwrap().to_bytes();
+    let measured: Measured = Arc::new(());
+    let shown = Shown::Cgroups(Format::Text);
+    let packed = gzip.streamed_as_gzip(shown, &measured, pieces).collect().await.unwrap().to_bytes();
     let mut read = Vec::new();
     GzDecoder::new(&packed[..]).read_to_end(&mut read).unwrap();
     assert_eq!(read, expected);
-    assert_eq!(gzip.permits.available_permits(), AT_ONCE_MAX);
+    assert_eq!(gzip.work.permits.available_permits(), AT_ONCE_MAX);
 }
 
 #[tokio::test]
@@ -91,14 +97,14 @@ async fn work_counts_until_it_has_ended_also_for_a_client_that_is_gone() {
     let mut work = JoinSet::new();
     work.spawn({
         let gzip = gzip.clone();
-        async move { gzip.run(move || wait.recv()).await }
+        async move { gzip.work.run(move || wait.recv()).await }
     });
-    while gzip.permits.available_permits() == AT_ONCE_MAX {
+    while gzip.work.permits.available_permits() == AT_ONCE_MAX {
         tokio::task::yield_now().await;
     }
     work.abort_all();
     assert!(work.join_next().await.unwrap().unwrap_err().is_cancelled());
-    assert_eq!(gzip.permits.available_permits(), AT_ONCE_MAX - 1);
+    assert_eq!(gzip.work.permits.available_permits(), AT_ONCE_MAX - 1);
     drop(go);
-    let _all = gzip.permits.acquire_many(2).await.unwrap();
+    let _all = gzip.work.permits.acquire_many(2).await.unwrap();
 }

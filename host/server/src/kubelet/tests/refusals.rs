@@ -1,7 +1,7 @@
 //! Who gets which code where.
 
 use axum::http::StatusCode;
-use http_body_util::{BodyExt, Empty};
+use http_body_util::{BodyExt, Empty, Full};
 use hyper::body::Bytes;
 use hyper::{Method, Request};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -250,8 +250,25 @@ async fn usage_is_shown_as_upstream_shows_it() {
         let summary: Value = serde_json::from_str(&answer.body).unwrap();
         assert_eq!(summary["node"]["fs"].is_object(), is_all, "{query}");
     }
+    let malformed = soon(world.get("/stats/summary?only_cpu_and_memory=%zz")).await;
+    let words = "Internal Error: parse form failed: invalid URL escape \"%zz\"";
+    assert_eq!((malformed.code.as_u16(), malformed.body.as_str()), (500, words));
     let admin = Who::token("admin");
     assert_eq!(code(&world, "POST", "/stats/summary", &admin).await, 200);
+    // A form counts as the query does, and with it.
+    for (query, kind, is_all) in [
+        ("", "application/x-www-form-urlencoded", false),
+        ("?only_cpu_and_memory=true", "application/x-www-form-urlencoded", true),
+        ("", "text/plain", true),
+    ] {
+        let path = format!("/stats/summary{query}");
+        let mut posted = request(Method::POST, &path, &admin.token)
+            .map(|_| Full::new(Bytes::from_static(b"only_cpu_and_memory=true")));
+        posted.headers_mut().insert("content-type", kind.parse().unwrap());
+        let answer = soon(world.request(posted, &admin)).await;
+        let summary: Value = serde_json::from_str(&answer.body).unwrap();
+        assert_eq!(summary["node"]["fs"].is_object(), is_all, "{query} {kind}");
+    }
     assert_eq!(code(&world, "PUT", "/stats/summary", &admin).await, 405);
     let metrics = soon(world.get("/metrics/resource")).await;
     assert_eq!(
