@@ -1,6 +1,6 @@
 //! What is counted of reviews, as a kubelet counts them.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use witlet_core::stats::exposition::{Exposition, Kind};
@@ -70,6 +70,9 @@ impl MetricsSource for AccessMetrics {
         families.into_iter().for_each(|family| family.write(to));
         let help = "[ALPHA] ";
         let mut family = to.family("authentication_token_cache_active_fetch_count", help, Kind::Gauge);
+        if !cache.has_waited.load(Ordering::Relaxed) {
+            return;
+        }
         for (status, count) in [("blocked", &cache.blocked), ("in_flight", &cache.in_flight)] {
             family.sample(&[("status", status)], count.load(Ordering::Relaxed) as f64);
         }
@@ -100,6 +103,8 @@ pub(super) struct TokenMetrics {
     fetches: Counters<1>,
     in_flight: AtomicU64,
     blocked: AtomicU64,
+    /// Whether a request ever waited: before, a kubelet has no count of them.
+    has_waited: AtomicBool,
 }
 
 impl Default for TokenMetrics {
@@ -115,6 +120,7 @@ impl Default for TokenMetrics {
             fetches: Counters::new("authentication_token_cache_fetch_total", "[ALPHA] ", ["status"]),
             in_flight: AtomicU64::new(0),
             blocked: AtomicU64::new(0),
+            has_waited: AtomicBool::new(false),
         }
     }
 }
@@ -122,6 +128,7 @@ impl Default for TokenMetrics {
 impl TokenMetrics {
     /// A request waits for an answer about a token until this is dropped.
     pub(super) fn waiting(&self) -> Counted<'_> {
+        self.has_waited.store(true, Ordering::Relaxed);
         Counted::of(&self.blocked)
     }
 

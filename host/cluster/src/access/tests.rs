@@ -171,12 +171,15 @@ async fn reviews_are_counted_and_what_was_known_without_them() {
     let server = server();
     server.add_token("good", Caller::new("alice", &["devs"]));
     let access = access(&server);
+    let shown = |access: &Access| written(|to| access.write(to)).expect("it is small");
+    let before = shown(&access);
+    assert!(!before.contains("authentication_token_cache"), "nothing was asked: {before}");
     for _ in 0..3 {
         access.review_token("good").await.expect("an answer").expect("alice");
     }
     assert_eq!(access.review_token("").await, Ok(None), "what can't be a token isn't counted");
     let _allowed = access.may(&who("alice", &["devs"]), &asks(&["metrics"])).await.expect("an answer");
-    let text = written(|to| access.write(to)).expect("it is small");
+    let text = shown(&access);
     for line in [
         "apiserver_delegated_authn_request_total{code=\"201\"} 1",
         "apiserver_delegated_authz_request_total{code=\"201\"} 1",
