@@ -116,8 +116,43 @@ pub(super) async fn shows_what_the_kernel_counts(world: &World) -> Result<(), Fa
     is_within("processor time", app.nanocores as f64, bounds)?;
     let held = cgroups::working_set(&counters.memory).ok_or("the container has no cgroup any more")? as f64;
     is_within("memory", app.memory as f64, [held, held])?;
+    summary_shows_what_the_kernel_counts(world, &counters, held).await?;
     let node = server.node().ok_or("no figure of the node")?;
     shown_by_kubectl(world, app, node).await
+}
+
+/// The same of the summary, as the API server's proxy has it: processor time of the container and of the node, and the container's memory.
+async fn summary_shows_what_the_kernel_counts(
+    world: &World,
+    counters: &Counters,
+    held: f64,
+) -> Result<(), Failed> {
+    let roots = cgroups::folders("/");
+    let of_node = || roots.iter().find_map(|root| cgroups::cpu_nanoseconds(root)).ok_or("no cgroup counts");
+    let path = format!("/api/v1/nodes/{NODE}/proxy/stats/summary");
+    loop {
+        let before = [counters.cpu()?, of_node()?];
+        let summary: Value = serde_json::from_str(&world.kubectl(&["get", "--raw", &path], "").await?.out)?;
+        let after = [counters.cpu()?, of_node()?];
+        let pods = summary["pods"].as_array().into_iter().flatten();
+        let busy = pods.filter(|pod| pod["podRef"]["name"] == "busy");
+        let mut containers = busy.flat_map(|pod| pod["containers"].as_array().into_iter().flatten());
+        let app = containers.find(|container| container["name"] == "app").ok_or("no figures of it")?;
+        let of = |stats: &Value| stats["cpu"]["usageCoreNanoSeconds"].as_u64().ok_or("no processor time");
+        let used = [of(app)?, of(&summary["node"])?];
+        // Requests share what was measured within the second before.
+        if used.iter().zip(before).any(|(used, before)| *used < before) {
+            sleep(AGAIN).await;
+            continue;
+        }
+        for (what, used, after) in [("container", used[0], after[0]), ("node", used[1], after[1])] {
+            if used > after {
+                return Err(format!("processor time of the {what}: {used}, more than {after}").into());
+            }
+        }
+        let memory = app["memory"]["workingSetBytes"].as_u64().ok_or("no memory")?;
+        return is_within("memory in the summary", memory as f64, [held, held]);
+    }
 }
 
 fn is_within(what: &str, figure: f64, [low, high]: [f64; 2]) -> Result<(), Failed> {

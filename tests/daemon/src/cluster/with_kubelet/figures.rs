@@ -19,10 +19,16 @@ use exposition::Family;
 /// A kubelet reads cgroups every 10 seconds, what pods use every minute, and asks a probe each second.
 const SETTLED: std::time::Duration = std::time::Duration::from_secs(75);
 
+/// Containers are shown that the runtime listed within the second before: one that has just become ready may not be among them.
+const LISTED: std::time::Duration = std::time::Duration::from_secs(2);
+
 const SUMMARY: &str = "/stats/summary";
 
 /// What the summary's fields end with whose values are the same under any agent: sizes of file systems, and how many files logs are.
 const STEADY: &[&str] = &[".capacityBytes", ".inodes", ".logs.inodesUsed"];
+
+/// Where the node's interfaces are listed, whose names differ: a kubelet shows the network of the first process.
+const NODE_INTERFACES: &str = ".node.network.interfaces";
 
 /// What one agent tells: by path and name, what that has.
 type Figures = BTreeMap<String, BTreeSet<String>>;
@@ -115,6 +121,7 @@ async fn reported(cluster: &Cluster) -> Result<Figures, Failed> {
     let ask = async |path: &str| -> Result<String, Failed> {
         Ok(client.request_text(http::Request::get(path).body(Vec::new())?).await?)
     };
+    sleep(LISTED).await;
     // A rate needs an earlier check, and `/metrics` counts who asked before.
     for path in PATHS.iter().chain([&SUMMARY]) {
         ask(path).await?;
@@ -186,7 +193,11 @@ fn collect_fields(value: &Value, path: String, fields: &mut BTreeSet<String>) {
             for item in items {
                 let name = [&item["podRef"]["name"], &item["name"]].into_iter().find_map(Value::as_str);
                 let name = known(name.unwrap_or("?"), &[]);
-                let name = if name.starts_with("veth") { "veth" } else { &name };
+                let name = match name.as_str() {
+                    _ if path == NODE_INTERFACES => "interface",
+                    name if name.starts_with("veth") => "veth",
+                    name => name,
+                };
                 collect_fields(item, format!("{path}[{name}]"), fields);
             }
         }

@@ -6,6 +6,10 @@ const CHAPTER: &str = include_str!("../../../../../../docs/src/metrics.md");
 /// Where its table of them begins.
 const LEFT_OUT: &str = "## What is left out";
 
+/// Why one of the two may have no figures of the node's default interface.
+const DEFAULT_INTERFACE: &str =
+    "they are those of `eth0`, which one of the two networks may not have, as above";
+
 /// Parts of a difference, and why it is so.
 const REASONS: &[(&[&str], &str)] = &[
     (&["/metrics witlet_", "witlet only"], "this agent's own"),
@@ -30,7 +34,11 @@ const REASONS: &[(&[&str], &str)] = &[
     ),
     (&["/stats/summary", ".psi."], "on cgroup v1 a kubelet tells zeros that aren't measured"),
     (&["/stats/summary", ".io.time"], "the same"),
-    (&["/stats/summary .node.network"], "the network, as above"),
+    (&["/stats/summary .node.network.name "], DEFAULT_INTERFACE),
+    (&["/stats/summary .node.network.rxBytes "], DEFAULT_INTERFACE),
+    (&["/stats/summary .node.network.rxErrors "], DEFAULT_INTERFACE),
+    (&["/stats/summary .node.network.txBytes "], DEFAULT_INTERFACE),
+    (&["/stats/summary .node.network.txErrors "], DEFAULT_INTERFACE),
     (
         &["/stats/summary .node.systemContainers[kubelet]", "witlet only"],
         "a kubelet finds its own cgroup in the first five minutes, and only if one has all controllers",

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Samples of these families have their value among what is compared, of the root alone: it is the machine's.
-const WITH_VALUES: &str = "container_spec_";
+/// Samples of families that begin so have their value among what is compared: it is the machine's, or what was set for a cgroup.
+const WITH_VALUES: [&str; 2] = ["container_spec_", "machine_"];
 
 /// A family of metrics without its values.
 #[derive(Debug, Default, PartialEq)]
@@ -30,9 +30,10 @@ pub(super) fn parse(text: &str) -> BTreeMap<String, Family> {
         } else if !line.starts_with('#')
             && let Some(Sample { name, mut labels, bound }) = sample(line)
         {
-            if name.starts_with(WITH_VALUES) && labels.contains(&("id".to_owned(), "/".to_owned())) {
-                let value = line.rsplit_once(' ').map_or("", |(_, value)| value);
-                labels.push(("value".to_owned(), value.to_owned()));
+            if WITH_VALUES.iter().any(|begin| name.starts_with(begin)) {
+                // One writes large numbers with an exponent, the other without.
+                let value = line.rsplit_once(' ').and_then(|(_, value)| value.parse::<f64>().ok());
+                labels.push(("value".to_owned(), value.map(|value| value.to_string()).unwrap_or_default()));
             }
             let family = family_of(&mut families, name);
             family.series.insert(labels);
