@@ -5,3 +5,4 @@ pub(crate) mod bytes;
 pub(crate) mod commands;
 pub(crate) mod folders;
 pub(crate) mod servers;
+pub(crate) mod tls;

@@ -51,9 +51,10 @@ const WITHHELD: [Withheld; 5] = [
         condition: "the grant `network` withheld",
         contract: "without the grant `network` connections fail with access-denied; a plugin answers with a failure or an error",
         withhold: |setup| {
-            remove(&mut setup.grants, "network");
-            // Which says nothing without a network.
-            remove(&mut setup.grants, "tls");
+            // Without a network the others say nothing.
+            for grant in ["network", "tls", "tlsAuthorities", "tlsClientCertificate"] {
+                remove(&mut setup.grants, grant);
+            }
         },
         is_needed: |scenario| !scenario.servers.is_empty(),
     },

@@ -14,6 +14,7 @@ use witlet_wasm::role::Role;
 
 use crate::environment::commands::Commands;
 use crate::environment::folders::Folders;
+use crate::environment::tls::with_authority;
 use crate::plugin_request::PluginRequest;
 use crate::plugin_response::{CallResult, PluginResponse, ResponseKind, answered};
 use crate::setup::Setup;
@@ -217,7 +218,7 @@ fn options(setup: &Setup, folders: &Folders, log: &LogTap, commands: &Arc<Comman
     // What can't be taken was refused when the setup was made; a later change that can't grants nothing.
     let mut grants: Grants = setup.grants().unwrap_or_default();
     grants.files.extend(folders.grants());
-    let secrets = setup.secrets.iter().map(|(name, value)| (name.clone(), value.as_slice().into()));
+    let secrets = setup.secrets.iter().map(|(name, value)| (name.clone(), with_authority(value).into()));
     DirectOptions {
         config: setup.placed_config(),
         warm: setup.warm,

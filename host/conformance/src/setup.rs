@@ -174,8 +174,10 @@ impl Setup {
         if let (Some(entry), Some(fields)) = (entry.as_object_mut(), fields.as_object()) {
             entry.extend(fields.clone());
         }
-        let granted = fields.pointer("/grants/secrets").and_then(Value::as_array);
-        let names: BTreeSet<&str> = granted.into_iter().flatten().filter_map(Value::as_str).collect();
+        let grants = |name: &str| fields.get("grants").and_then(|grants| grants.get(name));
+        let granted = ["secrets", "tlsAuthorities"].map(grants).into_iter().flatten();
+        let granted = granted.filter_map(Value::as_array).flatten().chain(grants("tlsClientCertificate"));
+        let names: BTreeSet<&str> = granted.filter_map(Value::as_str).collect();
         let secrets: Vec<Value> =
             names.into_iter().map(|name| json!({"name": name, "file": "value"})).collect();
         let file = json!({

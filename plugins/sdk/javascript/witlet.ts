@@ -23,7 +23,15 @@ export class Refusal<P = string> extends Error {
 }
 
 /** Why there is no connection, or no longer, or no answer. The message is for people. */
-export class TcpError extends Error {}
+export class TcpError extends Error {
+  /** The host's word for it, such as `connection-refused`; empty if it has none. */
+  readonly code: string;
+
+  constructor(message: string, code = '') {
+    super(message);
+    this.code = code;
+  }
+}
 
 // ---- Configuration and parameters ----
 
@@ -323,4 +331,30 @@ function length(digits: string, base: 10 | 16): number {
     throw new TcpError(`no length: ${JSON.stringify(digits.slice(0, 64))}`);
   }
   return parseInt(trimmed, base);
+}
+
+// ---- What is asked for by an URL, and what the host says when there is no answer: for witlet-http.ts ----
+
+/** What a request goes to. */
+export type UrlParts = { scheme: 'http' | 'https'; authority: string; path: string };
+
+/**
+ * The parts of an URL of http or https. What follows a `#` is no part of a request.
+ *
+ * @throws {TcpError}
+ */
+export function urlParts(url: string): UrlParts {
+  const found = /^(https?):\/\/((?:\[[0-9a-f:.]+\]|[^/?#@:[\]\s]+)(?::[0-9]{1,5})?)([/?][^#]*)?(?:#.*)?$/i.exec(url);
+  if (found === null) throw new TcpError(`${JSON.stringify(url.slice(0, 256))} is no URL of http or https with a host and without a user`);
+  const [, scheme, authority, rest = ''] = found;
+  return { scheme: scheme.toLowerCase() === 'https' ? 'https' : 'http', authority, path: rest.startsWith('/') ? rest : `/${rest}` };
+}
+
+/** An `error-code` of `wasi:http` in words. */
+export function httpWords({ tag, val }: { tag: string; val?: unknown }, authority: string): string {
+  if (tag === 'HTTP-request-denied') return `asking ${authority} isn't granted to the plugin`;
+  if (tag === 'internal-error' && typeof val === 'string') return `${authority}: ${val}`;
+  const details = typeof val === 'object' && val !== null ? Object.values(val) : [val];
+  const said = details.filter((detail) => detail !== undefined && detail !== null).join(', ');
+  return `${authority}: ${tag.replaceAll('-', ' ')}${said && ` (${said})`}`;
 }

@@ -11,7 +11,7 @@ import re
 import socket
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from types import TracebackType
 from typing import Any, Final, Generic, Protocol, Self, TypeVar
 
@@ -211,36 +211,27 @@ def remaining(target: HasDeadline) -> float:
 
 
 class NoAnswer(Exception):
-    """The server didn't do what was expected; the text says what it did."""
+    """The server didn't do what was expected; the text says what it did. `code` is the host's word for it, if the host has one."""
+
+    def __init__(self, message: str, code: str = "") -> None:
+        super().__init__(message)
+        self.code = code
 
 
-class Connection:
-    """TCP to one server, until `seconds` says that no time is left. Each call raises NoAnswer."""
+class Lines:
+    """Bytes and lines of what a connection receives. Each call raises NoAnswer."""
 
-    def __init__(self, address: str, port: int, seconds: Callable[[], float]) -> None:
-        self._seconds = seconds
+    def __init__(self) -> None:
         self._received = b""
         self._is_closed = False
-        try:
-            self._socket = socket.create_connection((address, port), timeout=seconds())
-        except OSError as error:
-            raise NoAnswer(f"connect to port {port}: {words(error)}") from error
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._socket.close()
 
     def send(self, data: bytes) -> None:
         """Sends all of it. That the server has closed isn't an error yet: it may have said why before, which reading tells."""
-        try:
-            self._socket.settimeout(self._seconds())
-            self._socket.sendall(data)
-        except TimeoutError as error:
-            raise NoAnswer(words(error)) from error
-        except OSError:
-            pass
+        raise NotImplementedError
+
+    def more(self, length: int) -> bytes:
+        """Waits for what comes next, at most so many bytes; none once the server has closed."""
+        raise NotImplementedError
 
     def read(self, length: int) -> bytes:
         """So many bytes, or fewer where the server closes."""
@@ -264,14 +255,44 @@ class Connection:
     def _receive(self, length: int) -> bool:
         if self._is_closed:
             return False
-        try:
-            self._socket.settimeout(self._seconds())
-            more = self._socket.recv(length)
-        except OSError as error:
-            raise NoAnswer(f"read the answer: {words(error)}") from error
+        more = self.more(length)
         self._is_closed = not more
         self._received += more
         return bool(more)
+
+
+class Connection(Lines):
+    """TCP to one server, until `seconds` says that no time is left. Without TLS, for which there is `witlet_connections`."""
+
+    def __init__(self, address: str, port: int, seconds: Callable[[], float]) -> None:
+        super().__init__()
+        self._seconds = seconds
+        try:
+            self._socket = socket.create_connection((address, port), timeout=seconds())
+        except OSError as error:
+            raise NoAnswer(f"connect to port {port}: {words(error)}") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._socket.close()
+
+    def send(self, data: bytes) -> None:
+        try:
+            self._socket.settimeout(self._seconds())
+            self._socket.sendall(data)
+        except TimeoutError as error:
+            raise NoAnswer(words(error)) from error
+        except OSError:
+            pass
+
+    def more(self, length: int) -> bytes:
+        try:
+            self._socket.settimeout(self._seconds())
+            return self._socket.recv(length)
+        except OSError as error:
+            raise NoAnswer(f"read the answer: {words(error)}") from error
 
 
 def words(error: OSError) -> str:
@@ -296,7 +317,7 @@ class Response:
 
 
 def http_get(
-    connection: Connection, host: str, path: str = "/", headers: dict[str, str] | None = None, *, body_bytes_max: int = 64 << 10
+    connection: Lines, host: str, path: str = "/", headers: dict[str, str] | None = None, *, body_bytes_max: int = 64 << 10
 ) -> Response:
     """GET, and the answer with a body that is cut after so many bytes. The connection serves no other request. Raises NoAnswer."""
     fields = {"Host": host, "User-Agent": "witlet", "Accept": "*/*", "Connection": "close"} | (headers or {})
@@ -312,7 +333,7 @@ def http_get(
     return Response(status, answered, b"" if status in (204, 304) else _body(connection, answered, body_bytes_max))
 
 
-def _head(connection: Connection) -> tuple[int, dict[str, str]]:
+def _head(connection: Lines) -> tuple[int, dict[str, str]]:
     first = connection.line(HEADER_BYTES_MAX).decode("latin-1")
     match first.split(" ", 2):
         case [version, code, *_] if version in ("HTTP/1.0", "HTTP/1.1") and re.fullmatch("[1-9][0-9]{2}", code, re.ASCII):
@@ -331,7 +352,7 @@ def _head(connection: Connection) -> tuple[int, dict[str, str]]:
     raise NoAnswer(f"the answer has more than {HEADERS_MAX} headers")
 
 
-def _body(connection: Connection, headers: dict[str, str], bytes_max: int) -> bytes:
+def _body(connection: Lines, headers: dict[str, str], bytes_max: int) -> bytes:
     if headers.get("transfer-encoding", "").lower() == "chunked":
         body = b""
         while len(body) < bytes_max and (length := _number(connection.line().partition(b";")[0], 16)):
@@ -353,3 +374,33 @@ def _number(digits: bytes, base: int) -> int:
     if not re.fullmatch(rb"[0-9a-fA-F]{1,15}" if base == 16 else rb"[0-9]{1,15}", digits.strip()):
         raise NoAnswer(f"no length: {digits[:64]!r}")
     return int(digits, base)
+
+
+# ---- What is asked for by an URL, and what the host says when there is no answer: for `witlet_http` ----
+
+_URL = re.compile(r"(https?)://((?:\[[0-9a-f:.]+\]|[^/?#@:\[\]\s]+)(?::[0-9]{1,5})?)([/?][^#]*)?(?:#.*)?", re.IGNORECASE | re.ASCII)
+_URL_SHOWN_MAX = 256
+
+
+def url_parts(url: str) -> tuple[str, str, str]:
+    """Scheme, host with port, and path with query, of an URL of http or https. What follows a # is no part of a request. Raises NoAnswer."""
+    found = _URL.fullmatch(url)
+    if found is None:
+        raise NoAnswer(f"{url[:_URL_SHOWN_MAX]!r} is no URL of http or https with a host and without a user")
+    rest = found[3] or ""
+    return found[1].lower(), found[2], rest if rest.startswith("/") else f"/{rest}"
+
+
+def http_error(code: Any, authority: str) -> NoAnswer:
+    """An `error-code` of `wasi:http` in words. Bindings have a class for each, such as `ErrorCode_ConnectionRefused`."""
+    name = type(code).__name__.partition("_")[2]
+    parts = [part.upper() if part in ("Dns", "Http", "Ip", "Tls", "Uri") else part.lower() for part in re.findall("[A-Z][a-z]*", name)]
+    word = "-".join(parts)
+    if name == "HttpRequestDenied":
+        return NoAnswer(f"asking {authority} isn't granted to the plugin", word)
+    detail = getattr(code, "value", None)
+    if name == "InternalError" and detail:
+        return NoAnswer(f"{authority}: {detail}", word)
+    details = vars(detail).values() if is_dataclass(detail) else [detail]
+    said = ", ".join(str(value) for value in details if value is not None)
+    return NoAnswer(f"{authority}: {' '.join(parts)}" + (f" ({said})" if said else ""), word)

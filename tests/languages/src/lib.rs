@@ -20,7 +20,8 @@ mod watch;
 
 pub use build::{BuildError, Built};
 pub use project::{
-    EXAMPLES, EXAMPLES_0_2, GO_RUNTIME, Guest, LANGUAGES_0_2, Project, ProjectError, examples, repository,
+    EXAMPLES, EXAMPLES_0_2, GO_RUNTIME, Guest, HTTPS_LANGUAGES, HTTPS_ROLES, LANGUAGES_0_2, Project,
+    ProjectError, examples, repository,
 };
 pub use requirements::{REQUIRE_VARIABLE, is_required};
 pub use toolchain::{Absent, TOOLS_VARIABLE, Toolchain};

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
-use witlet_templates::{Language, Name, NameError, RenderError, Role, render};
+use witlet_templates::{Language, Name, NameError, Owner, RenderError, Role, owner, render};
 
 /// The example plugins with their roles. Each stands in every language, and answers the same cases.
 pub const EXAMPLES: [(&str, Role); 3] =
@@ -15,6 +15,10 @@ pub const EXAMPLES_0_2: [(&str, Role); 3] =
     [("policies", Role::Admission), ("redis-ping", Role::Probe), ("pod-folder", Role::PodSource)];
 /// The languages that have those next to Rust.
 pub const LANGUAGES_0_2: [Language; 3] = [Language::Python, Language::JavaScript, Language::Go];
+/// The languages with guests that ask by HTTPS as their SDKs do: [`Project::https`].
+pub const HTTPS_LANGUAGES: [Language; 2] = [Language::Python, Language::JavaScript];
+/// The roles of those guests: a handler reaches no network.
+pub const HTTPS_ROLES: [Role; 2] = [Role::Probe, Role::PodSource];
 /// The guest of [`Project::go_runtime`].
 pub const GO_RUNTIME: &str = "go-runtime";
 /// What builds leave in a project's folder. It is no part of the project.
@@ -176,6 +180,19 @@ impl Project {
             Ok(project)
         };
         roles.map(project).collect()
+    }
+
+    /// A project of one of [`HTTPS_LANGUAGES`] and [`HTTPS_ROLES`] that asks by HTTPS: built as the template says, with sources of its own and
+    /// cases that all languages share.
+    ///
+    /// # Errors
+    /// When a folder can't be read.
+    pub fn https(language: Language, role: Role) -> Result<Self, ProjectError> {
+        let guests = repository().join("tests/guests/https");
+        let mut project = Self::template(language, role, &format!("https-{role}"))?;
+        project.files.retain(|path, _| owner(path) == Owner::Template);
+        collect(&guests.join(format!("{language}-{role}")), "", 0, &mut project.files)?;
+        Ok(Self { cases: Some(guests.join(role.as_str())), ..project })
     }
 
     fn read(language: Language, name: &str, folder: &Path) -> Result<Self, ProjectError> {

@@ -16,7 +16,8 @@ use std::sync::OnceLock;
 use libtest_mimic::{Arguments, Failed, Trial};
 use witlet_harness::program;
 use witlet_languages::{
-    Absent, Project, ProjectError, REQUIRE_VARIABLE, Toolchain, examples, is_required, repository, tutorial,
+    Absent, HTTPS_LANGUAGES, HTTPS_ROLES, Project, ProjectError, REQUIRE_VARIABLE, Toolchain, examples,
+    is_required, repository, tutorial,
 };
 use witlet_templates::{Language, Role};
 
@@ -160,6 +161,15 @@ fn of_language(language: Language, toolchain: Option<Toolchain>) -> Vec<Trial> {
         let name = format!("the_{language}_sdk_says_of_manifests_what_the_host_says");
         trials.push(trial(name, sdk_tests, ""));
     }
+    if HTTPS_LANGUAGES.contains(&language) {
+        for role in HTTPS_ROLES {
+            trials.push(trial(
+                format!("a_{language}_{role}_plugin_asks_by_https_those_whom_its_authorities_know"),
+                https,
+                role.as_str(),
+            ));
+        }
+    }
     if language == Language::Go {
         trials.push(trial("what_gos_runtime_promises_holds_in_a_component".to_owned(), go_runtime, ""));
     }
@@ -206,6 +216,11 @@ fn sdk_tests(toolchain: &Toolchain, _argument: &str) -> Result<(), Failed> {
         return Err("the SDK has no tests that need a project".into());
     }
     projects.into_iter().try_for_each(|project| passes(toolchain, Ok(project)))
+}
+
+fn https(toolchain: &Toolchain, role: &str) -> Result<(), Failed> {
+    let role = Role::parse(role).ok_or("unknown role")?;
+    passes(toolchain, Project::https(toolchain.language(), role))
 }
 
 fn go_runtime(toolchain: &Toolchain, _argument: &str) -> Result<(), Failed> {

@@ -272,6 +272,10 @@ const WRONG_PROBE: Wrong = &[
         "cases[0].servers[0].behaviour: a server has one of",
     ),
     (
+        "{name: a, servers: [{port: 1, protocol: UDP, tls: true, behaviour: silent}], expect: {outcome: failure}}",
+        "cases[0].servers[0].behaviour: `tls` is for TCP",
+    ),
+    (
         "{name: a, servers: [{port: 70000, behaviour: close}], expect: {outcome: success}}",
         "cases[0].servers[0]",
     ),
@@ -383,7 +387,7 @@ fn the_case_files_of_the_book_can_be_read() {
         .iter()
         .map(|text| CaseFile::parse("testing.md", text).unwrap_or_else(|error| panic!("{error}")).role())
         .collect();
-    assert_eq!(roles, Role::ALL);
+    assert_eq!(roles, [Role::Admission, Role::Probe, Role::Probe, Role::PodSource]);
 }
 
 #[test]

@@ -7,12 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde::Deserialize;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::task::JoinSet;
+use tokio_rustls::TlsAcceptor;
 
 use super::address::address;
 use super::bytes::bytes;
+use super::tls;
 
 /// How many connections of one server are served at the same time.
 const CONNECTIONS_MAX: usize = 64;
@@ -29,6 +31,9 @@ pub(crate) struct ServerScript {
     pub(crate) port: u16,
     #[serde(default)]
     pub(crate) protocol: Protocol,
+    /// Whether connections begin with TLS. The authority of cases vouches for the case's address.
+    #[serde(default)]
+    pub(crate) tls: bool,
     #[serde(default)]
     pub(crate) behaviour: Behaviour,
     /// What it says where it holds a conversation.
@@ -43,6 +48,9 @@ impl ServerScript {
     /// Returns what is wrong with what a case file says.
     pub(crate) fn problem(&self) -> Option<&'static str> {
         let Self { behaviour, dialog, http, .. } = self;
+        if self.tls && self.protocol == Protocol::Udp {
+            return Some("`tls` is for TCP: remove it or `protocol: UDP`");
+        }
         match (behaviour, dialog.is_empty(), http.is_empty()) {
             (Behaviour::Answer, false, true) | (Behaviour::Answer, true, false) => None,
             (Behaviour::Drip, false, true) => None,
@@ -207,6 +215,7 @@ impl Servers {
 }
 
 async fn tcp(at: SocketAddr, script: ServerScript, received: Received) -> io::Result<JoinSet<()>> {
+    let acceptor = script.tls.then(|| tls::acceptor(at.ip())).transpose()?;
     let listener = TcpListener::bind(at).await?;
     let mut tasks = JoinSet::new();
     let script = Arc::new(script);
@@ -219,28 +228,27 @@ async fn tcp(at: SocketAddr, script: ServerScript, received: Received) -> io::Re
             }
             // A connection that broke before it was taken is none.
             let Ok((stream, _from)) = listener.accept().await else { continue };
-            connections.spawn(converse(stream, script.clone(), received.clone()));
+            connections.spawn(converse(stream, acceptor.clone(), script.clone(), received.clone()));
         }
     });
     Ok(tasks)
 }
 
 /// What was received is reported, whether or not the conversation went on to its end.
-async fn converse(mut stream: TcpStream, script: Arc<ServerScript>, received: Received) {
+async fn converse(
+    stream: TcpStream,
+    acceptor: Option<TlsAcceptor>,
+    script: Arc<ServerScript>,
+    received: Received,
+) {
     let mut said = Vec::new();
-    let ended = match script.behaviour {
-        Behaviour::Answer if script.dialog.is_empty() => http(&mut stream, &script.http, &mut said).await,
-        Behaviour::Answer => dialog(&mut stream, &script.dialog, None, &mut said).await,
-        Behaviour::Drip => dialog(&mut stream, &script.dialog, Some(DRIP_PERIOD), &mut said).await,
-        Behaviour::Refuse => Ok(()),
-        Behaviour::Close => dialog(&mut stream, &[], None, &mut said).await,
-        Behaviour::Silent => listen(&mut stream, &mut said).await,
-        Behaviour::Reset => stream.set_zero_linger(),
-        Behaviour::Garbage => match stream.write_all(&garbage(GARBAGE_BYTES)).await {
-            Ok(()) => listen(&mut stream, &mut said).await,
+    let ended = match acceptor {
+        _ if script.behaviour == Behaviour::Reset => stream.set_zero_linger(),
+        None => talk(stream, &script, &mut said).await,
+        Some(acceptor) => match acceptor.accept(stream).await {
+            Ok(stream) => talk(stream, &script, &mut said).await,
             Err(error) => Err(error),
         },
-        Behaviour::Endless => endless(&mut stream).await,
     };
     if let Err(error) = ended {
         tracing::debug!(%error, port = script.port, "Conversation with the plugin ended early");
@@ -248,8 +256,32 @@ async fn converse(mut stream: TcpStream, script: Arc<ServerScript>, received: Re
     received.add(script.port, said);
 }
 
+/// A connection, with or without TLS.
+trait Stream: AsyncRead + AsyncWrite + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Stream for S {}
+
+async fn talk(mut stream: impl Stream, script: &ServerScript, said: &mut Vec<u8>) -> io::Result<()> {
+    let stream = &mut stream;
+    match script.behaviour {
+        Behaviour::Answer if script.dialog.is_empty() => http(stream, &script.http, said).await,
+        Behaviour::Answer => dialog(stream, &script.dialog, None, said).await,
+        Behaviour::Drip => dialog(stream, &script.dialog, Some(DRIP_PERIOD), said).await,
+        // Neither is for a connection that goes on.
+        Behaviour::Refuse | Behaviour::Reset => Ok(()),
+        Behaviour::Close => dialog(stream, &[], None, said).await,
+        Behaviour::Silent => listen(stream, said).await,
+        Behaviour::Garbage => {
+            stream.write_all(&garbage(GARBAGE_BYTES)).await?;
+            stream.flush().await?;
+            listen(stream, said).await
+        }
+        Behaviour::Endless => endless(stream).await,
+    }
+}
+
 async fn dialog(
-    stream: &mut TcpStream,
+    stream: &mut impl Stream,
     turns: &[DialogTurn],
     drip: Option<Duration>,
     said: &mut Vec<u8>,
@@ -278,10 +310,14 @@ async fn dialog(
             }
         }
         match drip {
-            None => stream.write_all(&turn.send).await?,
+            None => {
+                stream.write_all(&turn.send).await?;
+                stream.flush().await?;
+            }
             Some(period) => {
                 for byte in &turn.send {
                     stream.write_all(&[*byte]).await?;
+                    stream.flush().await?;
                     tokio::time::sleep(period).await;
                 }
             }
@@ -294,7 +330,7 @@ async fn dialog(
 }
 
 /// Says nothing until the other side closes.
-async fn listen(stream: &mut TcpStream, said: &mut Vec<u8>) -> io::Result<()> {
+async fn listen(stream: &mut impl Stream, said: &mut Vec<u8>) -> io::Result<()> {
     let mut bytes = vec![0; 4096];
     while said.len() < RECEIVED_BYTES_MAX {
         match stream.read(&mut bytes).await? {
@@ -305,7 +341,7 @@ async fn listen(stream: &mut TcpStream, said: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-async fn http(stream: &mut TcpStream, answers: &[HttpAnswer], said: &mut Vec<u8>) -> io::Result<()> {
+async fn http(stream: &mut impl Stream, answers: &[HttpAnswer], said: &mut Vec<u8>) -> io::Result<()> {
     while !said.ends_with(b"\r\n\r\n") {
         if said.len() >= RECEIVED_BYTES_MAX {
             return Ok(());
@@ -334,7 +370,7 @@ async fn http(stream: &mut TcpStream, answers: &[HttpAnswer], said: &mut Vec<u8>
     stream.shutdown().await
 }
 
-async fn endless(stream: &mut TcpStream) -> io::Result<()> {
+async fn endless(stream: &mut impl Stream) -> io::Result<()> {
     let bytes = garbage(64 << 10);
     loop {
         stream.write_all(&bytes).await?;

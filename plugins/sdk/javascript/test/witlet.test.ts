@@ -3,7 +3,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
-import { Fields, Reader, Refusal, type Stream, TcpError, fingerprint, httpGet, once, quantity } from '../witlet.ts';
+import {
+  Fields,
+  Reader,
+  Refusal,
+  type Stream,
+  TcpError,
+  fingerprint,
+  httpGet,
+  httpWords,
+  once,
+  quantity,
+  urlParts,
+} from '../witlet.ts';
 
 /** A connection whose server says these parts, whatever it is sent, and closes. */
 function server(...parts: string[]): Stream & { sent: string } {
@@ -167,4 +179,31 @@ test('what is no answer of HTTP is said', () => {
     assert.throws(() => httpGet(server(text), 'example.com'), (error) => error instanceof TcpError && words.test(error.message), text);
   }
   assert.throws(() => httpGet(server(), 'example.com', '/ HTTP/1.1\r\nX: y'), /control characters/);
+});
+
+test('an URL has its parts', () => {
+  for (const [url, scheme, authority, path] of [
+    ['https://example.com', 'https', 'example.com', '/'],
+    ['http://10.0.0.7:8080/a/b?c=d#e', 'http', '10.0.0.7:8080', '/a/b?c=d'],
+    ['HTTPS://[fd00::7]:8443?x', 'https', '[fd00::7]:8443', '/?x'],
+  ]) {
+    assert.deepEqual(urlParts(url), { scheme, authority, path });
+  }
+  for (const url of ['', 'example.com', 'ftp://a/', 'https://', 'https:///a', 'https://me@a/', 'https://a:b/', 'https://a b/', 'https://[::1/']) {
+    assert.throws(() => urlParts(url), (error) => error instanceof TcpError && /is no URL of http or https/.test(error.message), url);
+  }
+});
+
+test('what the host says is said in words', () => {
+  for (const [tag, val, words] of [
+    ['connection-refused', undefined, 'a:443: connection refused'],
+    ['TLS-certificate-error', undefined, 'a:443: TLS certificate error'],
+    ['HTTP-request-denied', undefined, "asking a:443 isn't granted to the plugin"],
+    ['internal-error', 'tls: it speaks none', 'a:443: tls: it speaks none'],
+    ['internal-error', undefined, 'a:443: internal error'],
+    ['HTTP-response-body-size', 7n, 'a:443: HTTP response body size (7)'],
+    ['DNS-error', { rcode: 'NXDOMAIN', infoCode: undefined }, 'a:443: DNS error (NXDOMAIN)'],
+  ] as const) {
+    assert.equal(httpWords({ tag, val }, 'a:443'), words);
+  }
 });

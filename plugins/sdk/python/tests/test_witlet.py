@@ -1,5 +1,6 @@
 """The module, against servers of its own on loopback where it needs any."""
 
+import dataclasses
 import json
 import socket
 import threading
@@ -9,7 +10,20 @@ from contextlib import contextmanager, suppress
 
 from componentize_py_types import Err
 
-from witlet import Connection, Fields, Invalid, NoAnswer, Once, fingerprint, http_get, in_words, quantity, remaining
+from witlet import (
+    Connection,
+    Fields,
+    Invalid,
+    NoAnswer,
+    Once,
+    fingerprint,
+    http_error,
+    http_get,
+    in_words,
+    quantity,
+    remaining,
+    url_parts,
+)
 
 
 class Target:
@@ -233,6 +247,39 @@ class Http(unittest.TestCase):
             with self.assertRaisesRegex(NoAnswer, "control characters"):
                 http_get(connection, "example.com", "/ HTTP/1.1\r\nX: y")
             http_get(connection, "example.com")
+
+    def test_an_url_has_its_parts(self) -> None:
+        for url, parts in [
+            ("https://example.com", ("https", "example.com", "/")),
+            ("http://10.0.0.7:8080/a/b?c=d#e", ("http", "10.0.0.7:8080", "/a/b?c=d")),
+            ("HTTPS://[fd00::7]:8443?x", ("https", "[fd00::7]:8443", "/?x")),
+        ]:
+            with self.subTest(url=url):
+                self.assertEqual(url_parts(url), parts)
+        for url in ["", "example.com", "ftp://a/", "https://", "https:///a", "https://me@a/", "https://a:b/", "https://a b/", "https://[::1/"]:
+            with self.subTest(url=url), self.assertRaisesRegex(NoAnswer, "is no URL of http or https"):
+                url_parts(url)
+
+    def test_what_the_host_says_is_said_in_words(self) -> None:
+        for name, value, word, words in [
+            ("ConnectionRefused", None, "connection-refused", "a:443: connection refused"),
+            ("TlsCertificateError", None, "TLS-certificate-error", "a:443: TLS certificate error"),
+            ("HttpRequestDenied", None, "HTTP-request-denied", "asking a:443 isn't granted to the plugin"),
+            ("InternalError", "tls: it speaks none", "internal-error", "a:443: tls: it speaks none"),
+            ("InternalError", None, "internal-error", "a:443: internal error"),
+            ("HttpResponseBodySize", 7, "HTTP-response-body-size", "a:443: HTTP response body size (7)"),
+            ("DnsError", Payload("NXDOMAIN", None), "DNS-error", "a:443: DNS error (NXDOMAIN)"),
+        ]:
+            made = dataclasses.make_dataclass(f"ErrorCode_{name}", [("value", object)])
+            error = http_error(made(value), "a:443")
+            with self.subTest(name=name):
+                self.assertEqual((error.code, str(error)), (word, words))
+
+
+@dataclasses.dataclass
+class Payload:
+    rcode: str | None
+    info_code: int | None
 
 
 if __name__ == "__main__":

@@ -1,10 +1,16 @@
 //! Servers do as their scripts say, on addresses of their own.
 
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::crypto::ring::default_provider;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
 use super::*;
 
 fn script(behaviour: Behaviour) -> ServerScript {
     let (protocol, dialog, http) = (Protocol::Tcp, Vec::new(), Vec::new());
-    ServerScript { port: 7001, protocol, behaviour, dialog, http }
+    ServerScript { port: 7001, protocol, tls: false, behaviour, dialog, http }
 }
 
 fn holds(dialog: Vec<DialogTurn>) -> ServerScript {
@@ -98,4 +104,35 @@ async fn datagrams_are_answered_by_what_they_say() {
     let mut bytes = [0; 16];
     let (length, _) = socket.recv_from(&mut bytes).await.expect("an answer");
     assert_eq!(&bytes[..length], b"pong");
+}
+
+/// Returns what a client that trusts these authorities, and sends this over TLS, receives.
+async fn said_by_tls(servers: &Servers, authorities: &[u8], words: &str) -> io::Result<String> {
+    let mut roots = RootCertStore::empty();
+    for authority in CertificateDer::pem_slice_iter(authorities) {
+        roots.add(authority.expect("PEM")).expect("an authority");
+    }
+    let config = ClientConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("the provider has cipher suites for both versions of TLS")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let stream = TcpStream::connect((servers.address, 7001)).await?;
+    let connector = TlsConnector::from(Arc::new(config));
+    let mut stream = connector.connect(ServerName::from(servers.address), stream).await?;
+    stream.write_all(words.as_bytes()).await?;
+    let mut received = Vec::new();
+    stream.read_to_end(&mut received).await?;
+    Ok(String::from_utf8_lossy(&received).into_owned())
+}
+
+#[tokio::test]
+async fn a_server_with_tls_is_known_by_the_authority_of_cases_alone() {
+    let server = ServerScript { tls: true, ..holds(vec![turn("PING\r\n", "+PONG\r\n")]) };
+    let servers = Servers::start(&[server]).await.expect("a port");
+    let authority = tls::with_authority(b"${AUTHORITY}");
+    assert_eq!(said_by_tls(&servers, &authority, "PING\r\n").await.expect("it answers"), "+PONG\r\n");
+    let unknown = said_by_tls(&servers, b"", "PING\r\n").await.expect_err("no one vouches for it");
+    assert!(unknown.to_string().contains("UnknownIssuer"), "{unknown}");
+    assert_eq!(tls::with_authority(b"secret"), b"secret");
 }

@@ -25,8 +25,9 @@ SOURCES := $(shell find -L src/. test/. \( -type d -o -name '*.ts' -o -name '*.j
 # Of what plugins have in common, where it is written.
 SDK_TESTS := $(wildcard src/sdk/test/*.test.ts)
 WIT := $(shell find -L wit -name '*.wit' 2>/dev/null)
-# What the engine would import without need. Clocks and standard output are left to it: `Date` and `console` use them.
-DISABLE := http fetch-event random
+# What the engine would import without need. Clocks and standard output are left to it: `Date` and `console` use them. Without `http`
+# every interface of wasi:http is one that traps, also where the world imports it.
+DISABLE := $(if $(foreach file,$(WIT),$(findstring import wasi:http/,$(file <$(file)))),,http) fetch-event random
 NODE_IS_NEW := node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' || \
 	{ echo "Node.js 20 or newer is needed" >&2; exit 1; }
 

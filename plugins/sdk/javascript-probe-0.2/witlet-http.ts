@@ -1,0 +1,1 @@
+../javascript/witlet-http.ts
