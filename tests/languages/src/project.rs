@@ -16,7 +16,7 @@ pub const EXAMPLES_0_2: [(&str, Role); 3] =
 /// The languages that have those next to Rust.
 pub const LANGUAGES_0_2: [Language; 3] = [Language::Python, Language::JavaScript, Language::Go];
 /// The languages with guests that ask by HTTPS as their SDKs do: [`Project::https`].
-pub const HTTPS_LANGUAGES: [Language; 2] = [Language::Python, Language::JavaScript];
+pub const HTTPS_LANGUAGES: [Language; 3] = [Language::Python, Language::JavaScript, Language::Go];
 /// The roles of those guests: a handler reaches no network.
 pub const HTTPS_ROLES: [Role; 2] = [Role::Probe, Role::PodSource];
 /// The guest of [`Project::go_runtime`].

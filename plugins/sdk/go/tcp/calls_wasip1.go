@@ -7,12 +7,8 @@ import (
 	"witlet.dev/plugin/internal/abi"
 )
 
-var (
-	// errWouldBlock: not yet.
-	errWouldBlock = errors.New("would block")
-	// errStreamClosed: the other side has sent everything.
-	errStreamClosed = errors.New("the stream is closed")
-)
+// errWouldBlock: not yet.
+var errWouldBlock = errors.New("would block")
 
 // problems are the contract's error codes in their order. Those that aren't here can't happen to a connection that is opened once.
 var problems = [...]error{
@@ -41,19 +37,6 @@ func failure(result, at uint32) error {
 		return problems[code]
 	}
 	return errUnknown
-}
-
-// streamFailure is the error of a result whose stream error lies at an address; none of a success. The error's handle is dropped.
-func streamFailure(result, at uint32) error {
-	switch {
-	case abi.Flag(result) == 0:
-		return nil
-	case abi.Flag(at) == 0:
-		dropError(abi.U32(at + 4))
-		return ErrReset
-	default:
-		return errStreamClosed
-	}
 }
 
 func createSocket(address netip.Addr) (uint32, error) {
@@ -98,35 +81,6 @@ func finishConnect(socket uint32) (input, output uint32, err error) {
 	result := abi.ImportResult()
 	socketFinishConnect(socket, result)
 	return abi.U32(result + 4), abi.U32(result + 8), failure(result, result+4)
-}
-
-func inputRead(input uint32, length uint64) ([]byte, error) {
-	abi.Enter()
-	defer abi.Leave()
-	result := abi.ImportResult()
-	streamRead(input, length, result)
-	if err := streamFailure(result, result+4); err != nil {
-		return nil, err
-	}
-	return abi.Bytes(result + 4), nil
-}
-
-func outputCheckWrite(output uint32) (uint64, error) {
-	abi.Enter()
-	defer abi.Leave()
-	result := abi.ImportResult()
-	streamCheckWrite(output, result)
-	return abi.U64(result + 8), streamFailure(result, result+8)
-}
-
-func outputWrite(output uint32, bytes []byte) error {
-	abi.Enter()
-	defer abi.Leave()
-	abi.Arguments.Begin(8)
-	abi.Arguments.Bytes(0, bytes)
-	arguments, result := abi.Arguments.Address(), abi.ImportResult()
-	streamWrite(output, abi.U32(arguments), abi.U32(arguments+4), result)
-	return streamFailure(result, result+4)
 }
 
 func resolve(network uint32, name string) (uint32, error) {

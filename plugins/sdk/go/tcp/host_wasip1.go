@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"time"
 
-	"witlet.dev/plugin/internal/abi"
+	"witlet.dev/plugin/internal/streams"
 )
 
 // addressesMax is how many addresses of a name are tried.
@@ -38,7 +38,7 @@ func open(network uint32, address netip.Addr, port uint16, deadline time.Time) (
 	for {
 		input, output, err := finishConnect(socket)
 		if err == errWouldBlock {
-			err = wait(socketSubscribe(socket), deadline)
+			err = streams.Wait(socketSubscribe(socket), deadline)
 		} else if err == nil {
 			return &hostStream{socket, input, output}, nil
 		}
@@ -50,67 +50,34 @@ func open(network uint32, address netip.Addr, port uint16, deadline time.Time) (
 }
 
 func (s *hostStream) read(buffer []byte, deadline time.Time) (int, error) {
-	for {
-		bytes, err := inputRead(s.input, uint64(len(buffer)))
-		if err == errStreamClosed {
-			return 0, io.EOF
-		}
-		if err != nil || len(bytes) > 0 {
-			return copy(buffer, bytes), err
-		}
-		if err := wait(inputSubscribe(s.input), deadline); err != nil {
-			return 0, err
-		}
+	bytes, err := streams.Read(s.input, uint64(len(buffer)), deadline)
+	if err == streams.ErrClosed {
+		return 0, io.EOF
 	}
+	return copy(buffer, bytes), broken(err)
 }
 
 func (s *hostStream) write(bytes []byte, deadline time.Time) (int, error) {
-	written := 0
-	for written < len(bytes) {
-		capacity, err := outputCheckWrite(s.output)
-		if err == nil && capacity == 0 {
-			if err := wait(outputSubscribe(s.output), deadline); err != nil {
-				return written, err
-			}
-			continue
-		}
-		part := bytes[written:]
-		part = part[:min(uint64(len(part)), capacity)]
-		if err == nil {
-			err = outputWrite(s.output, part)
-		}
-		if err != nil {
-			return written, ErrReset
-		}
-		written += len(part)
+	written, err := streams.Write(s.output, bytes, deadline)
+	if err == streams.ErrClosed {
+		err = ErrReset
 	}
-	return written, nil
+	return written, broken(err)
+}
+
+// broken is the error of a connection whose stream failed so.
+func broken(err error) error {
+	if failure, ok := err.(streams.Failure); ok {
+		failure.Drop()
+		return ErrReset
+	}
+	return err
 }
 
 func (s *hostStream) close() {
-	dropInput(s.input)
-	dropOutput(s.output)
+	streams.DropInput(s.input)
+	streams.DropOutput(s.output)
 	dropSocket(s.socket)
-}
-
-// wait waits until something is ready, and drops its handle.
-func wait(pollable uint32, deadline time.Time) error {
-	timer := subscribeDuration(uint64(max(0, time.Until(deadline))))
-	defer dropPollable(pollable)
-	defer dropPollable(timer)
-	abi.Enter()
-	defer abi.Leave()
-	abi.Arguments.Begin(8)
-	abi.Arguments.U32(0, pollable)
-	abi.Arguments.U32(4, timer)
-	result := abi.ImportResult()
-	poll(abi.Arguments.Address(), 2, result)
-	for _, index := range abi.List(result, 4, abi.U32) {
-		if index == 0 {
-			return nil
-		}
-	}
-	return ErrTimedOut
 }
 
 func lookUp(network uint32, host string, deadline time.Time) ([]netip.Addr, error) {
@@ -126,7 +93,7 @@ func lookUp(network uint32, host string, deadline time.Time) ([]netip.Addr, erro
 	for len(addresses) < addressesMax {
 		address, err := nextAnswer(answers)
 		if err == errWouldBlock {
-			err = wait(answersSubscribe(answers), deadline)
+			err = streams.Wait(answersSubscribe(answers), deadline)
 		} else if err == nil && !address.IsValid() {
 			break
 		} else if err == nil {

@@ -32,36 +32,3 @@ func answersSubscribe(answers uint32) uint32
 
 //go:wasmimport wasi:sockets/ip-name-lookup@0.2.0 [resource-drop]resolve-address-stream
 func dropAnswers(answers uint32)
-
-//go:wasmimport wasi:io/streams@0.2.0 [method]input-stream.read
-func streamRead(input uint32, length uint64, result uint32)
-
-//go:wasmimport wasi:io/streams@0.2.0 [method]input-stream.subscribe
-func inputSubscribe(input uint32) uint32
-
-//go:wasmimport wasi:io/streams@0.2.0 [resource-drop]input-stream
-func dropInput(input uint32)
-
-//go:wasmimport wasi:io/streams@0.2.0 [method]output-stream.check-write
-func streamCheckWrite(output, result uint32)
-
-//go:wasmimport wasi:io/streams@0.2.0 [method]output-stream.write
-func streamWrite(output, bytes, bytesLength, result uint32)
-
-//go:wasmimport wasi:io/streams@0.2.0 [method]output-stream.subscribe
-func outputSubscribe(output uint32) uint32
-
-//go:wasmimport wasi:io/streams@0.2.0 [resource-drop]output-stream
-func dropOutput(output uint32)
-
-//go:wasmimport wasi:io/error@0.2.0 [resource-drop]error
-func dropError(failure uint32)
-
-//go:wasmimport wasi:io/poll@0.2.0 poll
-func poll(pollables, length, result uint32)
-
-//go:wasmimport wasi:io/poll@0.2.0 [resource-drop]pollable
-func dropPollable(pollable uint32)
-
-//go:wasmimport wasi:clocks/monotonic-clock@0.2.0 subscribe-duration
-func subscribeDuration(nanoseconds uint64) uint32

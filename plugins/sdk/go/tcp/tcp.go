@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"witlet.dev/plugin/internal/streams"
 )
 
 // What goes wrong, in the words of package net. Anything else has the system's words.
@@ -22,7 +24,7 @@ var (
 	// ErrUnreachable: no way leads there.
 	ErrUnreachable = errors.New("connect: no route to host")
 	// ErrTimedOut: the deadline was over.
-	ErrTimedOut = errors.New("i/o timeout")
+	ErrTimedOut = streams.ErrTimedOut
 	// ErrDenied: the plugin's grants don't let it go there.
 	ErrDenied = errors.New("not granted to the plugin")
 	// ErrNoSuchName: no host has this name.

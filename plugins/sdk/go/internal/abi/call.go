@@ -54,7 +54,7 @@ func TextArgument(text string) (address, length uint32) {
 }
 
 // resultBytes is as large as the largest result of an import.
-const resultBytes = 40
+const resultBytes = 56
 
 var importResult = make([]byte, resultBytes)
 
