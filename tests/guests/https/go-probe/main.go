@@ -10,7 +10,10 @@ import (
 	"witlet.dev/plugin/v0_2/probe"
 )
 
-const bodyBytesMax = 16
+const (
+	bodyBytesMax = 16
+	lineBytesMax = 64
+)
 
 // https is the probe type. It has no configuration.
 type https struct{}
@@ -79,8 +82,8 @@ func pong(target probe.Target, port uint16, tls string) (string, error) {
 		return "", err
 	}
 	var line []byte
-	for !bytes.HasSuffix(line, []byte("\r\n")) {
-		part, err := connection.Receive(64)
+	for len(line) < lineBytesMax && !bytes.HasSuffix(line, []byte("\r\n")) {
+		part, err := connection.Receive(lineBytesMax)
 		if err != nil || len(part) == 0 {
 			return "", err
 		}

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from wit_world.imports.probe_types import Target
+from wit_world.imports.probe_types import Check, Target
 
 from witlet import NoAnswer, Response, remaining
 from witlet_connections import Connection
 from witlet_http import request
-from witlet_probe import Outcome, ProbeType, address, exported, failure, success
+from witlet_probe import HandlerError, Outcome, ProbeType, address, exported, failure, success
 
 BODY_BYTES_MAX = 16
 
@@ -21,6 +21,10 @@ class Https(ProbeType):
         body: str = ""
         ping: int | None = None
         tls: str | None = None
+
+    def check_parameters(self, check: Check, parameters: Parameters) -> None:
+        if parameters.ping is not None and not 1 <= parameters.ping <= 65535:
+            raise HandlerError("InvalidParameters", "ping: must be a whole number from 1 to 65535")
 
     def probe(self, target: Target, parameters: Parameters) -> Outcome:
         try:
