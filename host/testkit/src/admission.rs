@@ -320,7 +320,7 @@ fn out_of_cpu(request: &AdmissionRequest) -> Option<Decision> {
     }
     let shortage = Shortage { resource: "cpu".to_owned(), requested, used, capacity };
     let answer = HandlerResponse::Verdict(Verdict::Shortage(vec![shortage]));
-    Some(match Chain::new(request).answer("cpu", answer) {
+    Some(match Chain::new(request).answer("cpu", None, answer) {
         Next::Continue(chain) => chain.finish(),
         Next::Decided(decision) => decision,
     })

@@ -131,9 +131,22 @@ struct PreemptionCandidate {
     others: Arc<[AdmittedPod]>,
     node: Arc<NodeFacts>,
     /// Of all handlers, in their order.
-    shortages: Vec<Shortage>,
+    shortages: Vec<SignedShortage>,
     /// The first handler's after a shortage.
     deferral: Option<Decision>,
+}
+
+/// What lacks, and who says so.
+#[derive(Clone, Debug)]
+struct SignedShortage {
+    shortage: Shortage,
+    by: Option<Arc<str>>,
+}
+
+impl SignedShortage {
+    fn sign(&self, message: String) -> String {
+        signed(message, self.by.as_deref())
+    }
 }
 
 impl Chain {
@@ -149,8 +162,8 @@ impl Chain {
         Self { is_running: request.operation.is_of_running_pod(), candidate }
     }
 
-    /// Takes the answer of the handler with this name.
-    pub fn answer(mut self, handler: &str, answer: HandlerResponse) -> Next {
+    /// Takes the answer of the handler with this name. `by` says which component it is, behind messages that aren't the handler's own.
+    pub fn answer(mut self, handler: &str, by: Option<&str>, answer: HandlerResponse) -> Next {
         if self.is_running && !matches!(answer, HandlerResponse::Verdict(Verdict::Reject { .. })) {
             return Next::Continue(self);
         }
@@ -166,19 +179,22 @@ impl Chain {
             HandlerResponse::Verdict(Verdict::Shortage(shortages)) => {
                 match (shortages.first(), &mut self.candidate) {
                     (Some(_), Some(candidate)) => {
-                        candidate.shortages.extend(shortages);
+                        let by: Option<Arc<str>> = by.map(Arc::from);
+                        let signed = |shortage| SignedShortage { shortage, by: by.clone() };
+                        candidate.shortages.extend(shortages.into_iter().map(signed));
                         return Next::Continue(self);
                     }
-                    (Some(first), None) => out_of(first),
-                    (None, _) => Decision::Reject {
-                        reason: UNEXPECTED_ADMISSION_ERROR.to_owned(),
-                        message: format!("Admission handler {handler} returned a shortage without resources"),
-                        handler: None,
-                    },
+                    (Some(first), None) => out_of(first, by),
+                    (None, _) => {
+                        let message =
+                            format!("Admission handler {handler} returned a shortage without resources");
+                        unexpected(signed(message, by))
+                    }
                 }
             }
             HandlerResponse::Failure { kind, message, policy, retry_after } => {
-                match failed(handler, kind, &message, policy, retry_after) {
+                let message = signed(format!("Admission handler {handler} {kind}: {message}"), by);
+                match failed(kind, message, policy, retry_after) {
                     None => return Next::Continue(self),
                     Some(decision) => decision,
                 }
@@ -205,33 +221,49 @@ impl Chain {
 impl PreemptionCandidate {
     fn decide(self) -> Decision {
         let Some(first) = self.shortages.first() else { return Decision::Admit };
-        let lacking = |resource: &str| is_lacking(resource, &self.pod, &self.others, &self.node.node);
-        if let Some(claimed) = self.shortages.iter().find(|shortage| !lacking(&shortage.resource)) {
-            return out_of(claimed);
+        let lacking = |signed: &SignedShortage| {
+            is_lacking(&signed.shortage.resource, &self.pod, &self.others, &self.node.node)
+        };
+        if let Some(claimed) = self.shortages.iter().find(|signed| !lacking(signed)) {
+            return out_of(&claimed.shortage, claimed.by.as_deref());
         }
-        match victims(&self.pod, &self.others, &self.shortages) {
-            Ok(victims) if victims.is_empty() => out_of(first),
+        let shortages: Vec<Shortage> = self.shortages.iter().map(|signed| signed.shortage.clone()).collect();
+        match victims(&self.pod, &self.others, &shortages) {
+            Ok(victims) if victims.is_empty() => out_of(&first.shortage, first.by.as_deref()),
             Ok(victims) => self.deferral.unwrap_or_else(|| Decision::Preempt {
-                message: format!("Preempting {}: {}", pods(victims.len()), lacks(first)),
-                resource: first.resource.clone(),
+                message: first.sign(format!(
+                    "Preempting {}: {}",
+                    pods(victims.len()),
+                    lacks(&first.shortage)
+                )),
+                resource: first.shortage.resource.clone(),
                 victims,
             }),
             // Upstream's words (`lifecycle/predicate.go`).
-            Err(not_enough) => Decision::Reject {
-                reason: UNEXPECTED_ADMISSION_ERROR.to_owned(),
-                message: format!(
-                    "Unexpected error while attempting to recover from admission failure: preemption: error \
-                     finding a set of pods to preempt: {not_enough}"
-                ),
-                handler: None,
-            },
+            Err(not_enough) => unexpected(first.sign(format!(
+                "Unexpected error while attempting to recover from admission failure: preemption: error finding a \
+                 set of pods to preempt: {not_enough}"
+            ))),
         }
     }
 }
 
-fn out_of(shortage: &Shortage) -> Decision {
+/// A message with who says it.
+pub fn signed(message: String, by: Option<&str>) -> String {
+    match (message.as_str(), by) {
+        (_, None) => message,
+        ("", Some(by)) => format!("({by})"),
+        (message, Some(by)) => format!("{message} ({by})"),
+    }
+}
+
+fn unexpected(message: String) -> Decision {
+    Decision::Reject { reason: UNEXPECTED_ADMISSION_ERROR.to_owned(), message, handler: None }
+}
+
+fn out_of(shortage: &Shortage, by: Option<&str>) -> Decision {
     let reason = format!("{SHORTAGE_REASON}{}", shortage.resource);
-    Decision::Reject { reason, message: lacks(shortage), handler: None }
+    Decision::Reject { reason, message: signed(lacks(shortage), by), handler: None }
 }
 
 /// Whether a rejection says that the node lacks resources.
@@ -249,19 +281,14 @@ fn pods(count: usize) -> String {
 }
 
 fn failed(
-    handler: &str,
     kind: FailureKind,
-    message: &str,
+    message: String,
     policy: FailurePolicy,
     retry_after: Option<Duration>,
 ) -> Option<Decision> {
-    let message = format!("Admission handler {handler} {kind}: {message}");
     match policy {
         FailurePolicy::Admit => None,
-        FailurePolicy::Reject => {
-            let reason = UNEXPECTED_ADMISSION_ERROR.to_owned();
-            Some(Decision::Reject { reason, message, handler: None })
-        }
+        FailurePolicy::Reject => Some(unexpected(message)),
         FailurePolicy::Defer => Some(Decision::Defer {
             reason: kind.as_str().to_owned(),
             message,

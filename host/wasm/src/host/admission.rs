@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::Instrument as _;
-use witlet_core::admission::chain::{Chain, FailurePolicy, HandlerResponse, Next};
+use witlet_core::admission::chain::{Chain, FailurePolicy, HandlerResponse, Next, signed};
 use witlet_core::admission::readmit::HandlerNames;
 use witlet_core::admission::recheck::RecheckIntervals;
 use witlet_core::admission::verdicts::{self, HandlerVerdict};
@@ -196,7 +196,7 @@ impl Shared {
             asking.note(plugin, &answer, started.elapsed(), remarks);
             let successor = places.compared_with(plugin).filter(|successor| successor.is_asked(subject));
             asking.compare(successor.into_iter().chain(shadows_of(plugin, plugins, subject)), &answer);
-            match chain.answer(&plugin.spec.name, answer) {
+            match chain.answer(&plugin.spec.name, plugin.attribution().as_deref(), answer) {
                 Next::Continue(next) => chain = next,
                 Next::Decided(decision) => return (named(decision, plugin), Some(&**plugin)),
             }
@@ -435,17 +435,8 @@ fn attributed(verdict: Verdict, by: Option<String>) -> Verdict {
         Verdict::Defer { reason, message, retry_after } => {
             Verdict::Defer { reason, message: signed(message), retry_after }
         }
-        // The chain says in a kubelet's words what lacks.
+        // The chain says in a kubelet's words what lacks, and signs it.
         Verdict::Admit | Verdict::Shortage(_) => verdict,
-    }
-}
-
-/// A message with who says it.
-fn signed(message: String, by: Option<&str>) -> String {
-    match (message.as_str(), by) {
-        (_, None) => message,
-        ("", Some(by)) => format!("({by})"),
-        (message, Some(by)) => format!("{message} ({by})"),
     }
 }
 

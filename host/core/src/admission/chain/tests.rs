@@ -74,7 +74,7 @@ fn node() -> NodeFacts {
 fn ask_for(request: &AdmissionRequest, answers: &[HandlerResponse]) -> (usize, Decision) {
     let mut chain = Chain::new(request);
     for (index, answer) in answers.iter().enumerate() {
-        match chain.answer(&format!("handler-{index}"), answer.clone()) {
+        match chain.answer(&format!("handler-{index}"), None, answer.clone()) {
             Next::Continue(next) => chain = next,
             Next::Decided(decision) => return (index + 1, decision),
         }
@@ -246,6 +246,55 @@ fn a_failure_names_the_handler_and_how_it_failed() {
 }
 
 #[test]
+fn what_the_host_says_of_a_handler_ends_with_who_it_is() {
+    let fails = |policy| failure(FailureKind::Trapped, policy);
+    let nothing = HandlerResponse::Verdict(Verdict::Shortage(vec![]));
+    let lacks = "Node didn't have enough resource: cpu, requested: 500, used: 800, capacity: 1000";
+    let of_memory = "[(res: memory, q: 300), ]";
+    let of_pods = "Node didn't have enough resource: pods, requested: 500, used: 800, capacity: 1000";
+    let cases = [
+        (Who::Common, fails(FailurePolicy::Defer), "handler a trapped: after 100 ms"),
+        (Who::Common, fails(FailurePolicy::Reject), "handler a trapped: after 100 ms"),
+        (Who::Common, nothing.clone(), "returned a shortage without resources"),
+        (Who::Critical, nothing, "returned a shortage without resources"),
+        (Who::Common, short_of("cpu"), lacks),
+        (Who::Critical, short_of("cpu"), lacks),
+        (Who::Critical, short_of("memory"), of_memory),
+        (Who::Critical, short_of("pods"), of_pods),
+    ];
+    for (who, answer, words) in cases {
+        let message = |by: Option<&str>| {
+            let decision = match Chain::new(&request(who, Operation::Add)).answer("a", by, answer.clone()) {
+                Next::Continue(chain) => chain.finish(),
+                Next::Decided(decision) => decision,
+            };
+            match decision {
+                Decision::Reject { message, .. }
+                | Decision::Defer { message, .. }
+                | Decision::Preempt { message, .. } => message,
+                Decision::Admit => panic!("{who:?} {answer:?}"),
+            }
+        };
+        let unsigned = message(None);
+        assert!(unsigned.ends_with(words), "{unsigned:?}");
+        assert_eq!(message(Some("plugin a, sha256:0123")), format!("{unsigned} (plugin a, sha256:0123)"));
+    }
+}
+
+#[test]
+fn of_several_shortages_the_one_that_decides_says_whose_it_is() {
+    let mut chain = Chain::new(&request(Who::Critical, Operation::Add));
+    for (name, resource) in [("a", "cpu"), ("b", "example.com/licences")] {
+        let Next::Continue(next) = chain.answer(name, Some(name), short_of(resource)) else {
+            panic!("others may be ended")
+        };
+        chain = next;
+    }
+    let Decision::Reject { message, .. } = chain.finish() else { panic!("the node has no licences") };
+    assert!(message.contains("example.com/licences") && message.ends_with(" (b)"), "{message}");
+}
+
+#[test]
 fn a_failure_that_says_when_to_ask_again_is_asked_again_then() {
     for (asked, expected) in [(0, 1_000), (30_000, 30_000), (u64::MAX, 3_600_000)] {
         let failed = HandlerResponse::Failure {
@@ -324,7 +373,9 @@ proptest! {
 fn no_one_is_ended_for_what_the_node_has() {
     for claimed in ["ephemeral-storage", "pods", "example.com/licences"] {
         let chain = Chain::new(&request(Who::Critical, Operation::Add));
-        let Next::Continue(chain) = chain.answer("other", short_of(claimed)) else { panic!("it decided") };
+        let Next::Continue(chain) = chain.answer("other", None, short_of(claimed)) else {
+            panic!("it decided")
+        };
         let expected = format!("OutOf{claimed}");
         assert!(matches!(chain.finish(), Decision::Reject { reason, .. } if reason == expected), "{claimed}");
     }
