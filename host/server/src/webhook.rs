@@ -25,7 +25,7 @@ use witlet_core::duration;
 use witlet_core::error::one_line;
 use witlet_core::node::NodeFacts;
 use witlet_core::pod::{PodFullName, SourceName};
-use witlet_ports::{Admission, Clock};
+use witlet_ports::{Admission, AdmissionResult, Clock};
 
 use crate::kubelet::connection_limit::{ConnectionLimits, ConnectionPermit};
 use crate::kubelet::connections::{accept, handshake, serve_http1};
@@ -212,7 +212,8 @@ impl AdmissionWebhook {
 
     async fn decide(&self, request: AdmissionRequest) -> ReviewAnswer {
         let (pod, operation) = (request.pod.clone(), request.operation);
-        let answer = review::answer(operation, self.admission.admit(request).await);
+        let AdmissionResult { decision, verdicts } = self.admission.admit_with_verdicts(request).await;
+        let answer = review::answer(operation, decision).with_warnings_of(&verdicts);
         let pod = PodFullName::of(&pod);
         match &answer.denial {
             Some((reason, words)) => tracing::info!(%pod, reason, words, "Denied pod"),

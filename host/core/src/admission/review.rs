@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-use super::chain::is_shortage;
+use super::chain::{is_shortage, signed};
+use super::verdicts::HandlerVerdict;
 use super::{Decision, Operation};
 use crate::pod::edit::AcceptedContainers;
 use crate::pod::static_pod::is_mirror;
@@ -28,6 +29,8 @@ const KIND: &str = "AdmissionReview";
 const UID_BYTES_MAX: usize = 128;
 /// Characters of a warning that API servers promise to hand on.
 const WARNING_CHARS_MAX: usize = 256;
+/// Characters of all warnings of an answer together that they promise to hand on.
+const WARNINGS_CHARS_MAX: usize = 4096;
 /// How much of a foreign word an error shows.
 const SHOWN_CHARS_MAX: usize = 64;
 
@@ -259,6 +262,25 @@ struct StatusDocument<'a> {
 }
 
 impl ReviewAnswer {
+    /// The same, with what handlers warn the pod's owner of, each sentence signed; those that API servers might drop are left out.
+    pub fn with_warnings_of(mut self, verdicts: &[HandlerVerdict]) -> Self {
+        let mut chars: usize = self.warnings.iter().map(|warning| warning.chars().count()).sum();
+        for verdict in verdicts {
+            let by = verdict.attribution();
+            let sign_chars = by.as_ref().map_or(0, |by| by.chars().count() + " ()".len());
+            for warning in &verdict.remarks().warnings {
+                let own = shortened(warning, WARNING_CHARS_MAX.saturating_sub(sign_chars));
+                let warning = signed(own, by.as_deref());
+                chars += warning.chars().count();
+                if chars > WARNINGS_CHARS_MAX {
+                    return self;
+                }
+                self.warnings.push(warning);
+            }
+        }
+        self
+    }
+
     /// The answer's body for the review with this UID.
     ///
     /// # Errors

@@ -17,6 +17,9 @@ mod tests;
 /// How many handlers are remembered of a pod.
 pub const VERDICTS_MAX: usize = 64;
 
+/// How many digits of a component's digest are shown to people.
+const DIGEST_SHOWN: usize = 12;
+
 /// Bytes of a handler's words that are kept, reason and message each (the events API takes 1 KiB of a note).
 const WORDS_BYTES_MAX: usize = 1024;
 
@@ -112,6 +115,12 @@ impl HandlerVerdict {
     pub fn with_remarks(self, remarks: Remarks) -> Self {
         let is_empty = remarks.warnings.is_empty() && remarks.annotations.is_empty();
         Self { remarks: (!is_empty).then(|| Box::new(remarks)), ..self }
+    }
+
+    /// Says which component was asked, as behind a refusal; none if none was loaded.
+    pub fn attribution(&self) -> Option<String> {
+        let digest = self.digest.as_deref()?;
+        Some(format!("plugin {}, sha256:{}", self.handler, digest.get(..DIGEST_SHOWN).unwrap_or(digest)))
     }
 
     /// What it said next to its verdict.

@@ -10,7 +10,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use witlet_core::admission::{Decision, Operation};
+use witlet_core::admission::chain::HandlerResponse;
+use witlet_core::admission::verdicts::{HandlerVerdict, Remarks};
+use witlet_core::admission::{Decision, Operation, Verdict};
 
 use super::*;
 
@@ -48,6 +50,17 @@ impl Admission for Handlers {
             },
             _ => Decision::Admit,
         }
+    }
+
+    async fn admit_with_verdicts(&self, request: AdmissionRequest) -> AdmissionResult {
+        let asked = (request.operation, request.now);
+        let warns = request.pod.metadata.name.as_deref() == Some("untidy");
+        let admit = HandlerResponse::Verdict(Verdict::Admit);
+        let verdict = HandlerVerdict::new("tidy".into(), Some("c0dd".into()), asked, &admit, Duration::ZERO);
+        let warnings = if warns { vec!["no label team".to_owned()] } else { Vec::new() };
+        let remarks = Remarks { warnings, ..Remarks::default() };
+        let decision = self.admit(request).await;
+        AdmissionResult { decision, verdicts: vec![verdict.with_remarks(remarks)] }
     }
 
     fn generation(&self) -> watch::Receiver<u64> {
@@ -114,12 +127,15 @@ async fn a_pod_is_allowed_or_denied_by_the_handlers() {
     let (_, resized) = reviewed(&webhook, PATH, &resize).await;
     let warning = "witlet: the pod waits on its node while this is so: Later: not now";
     assert_eq!(resized["response"], json!({"uid": "705ab4f5", "allowed": true, "warnings": [warning]}));
-    assert_eq!(handlers.asked.load(Ordering::Relaxed), 3);
+    let (_, untidy) = reviewed(&webhook, PATH, &review("untidy")).await;
+    let warning = "no label team (plugin tidy, sha256:c0dd)";
+    assert_eq!(untidy["response"], json!({"uid": "705ab4f5", "allowed": true, "warnings": [warning]}));
+    assert_eq!(handlers.asked.load(Ordering::Relaxed), 4);
     let mut service = review("bad");
     service["request"]["resource"]["resource"] = json!("services");
     let (_, allowed) = reviewed(&webhook, PATH, &service).await;
     assert_eq!(allowed["response"], json!({"uid": "705ab4f5", "allowed": true}));
-    assert_eq!(handlers.asked.load(Ordering::Relaxed), 3, "handlers are asked about pods alone");
+    assert_eq!(handlers.asked.load(Ordering::Relaxed), 4, "handlers are asked about pods alone");
 }
 
 #[tokio::test]

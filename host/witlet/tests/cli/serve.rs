@@ -29,6 +29,7 @@ const ENTRIES: &str = "\
 - {name: traps-reject, component: hostile.wasm, limits: {timeout: 5s}, config: trap, admission: {failurePolicy: Reject, match: {namespaces: [traps-reject]}}}
 - {name: traps-admit, component: hostile.wasm, limits: {timeout: 5s}, config: trap, admission: {failurePolicy: Admit, match: {namespaces: [traps-admit]}}}
 - {name: edits, component: v0-2.wasm, grants: {secrets: [none]}, limits: {timeout: 5s}, config: {do: operation, subscribe: [update, ephemeral]}, admission: {match: {namespaces: [edits]}}}
+- {name: warns, component: v0-2.wasm, grants: {secrets: [none]}, limits: {timeout: 5s}, config: {do: remark}, admission: {match: {namespaces: [warns]}}}
 - {name: traps-defer, component: hostile.wasm, limits: {timeout: 5s}, config: trap, admission: {failurePolicy: Defer, match: {namespaces: [traps-defer]}}}
 ";
 
@@ -196,11 +197,13 @@ async fn a_webhook_answers_by_the_components_of_a_plugin_file() {
     warns("defers", "the pod waits on its node while this is so: NotNow").await;
     warns("short", "only the node can say whether it has the resources: OutOfcpu").await;
     warns("traps-defer", "HandlerTrapped: Admission handler traps-defer trapped").await;
+    warns("warns", "warning 0 (plugin warns, sha256:").await;
     assert_eq!(webhook.review("traps-admit", "app:1.2").await, json!({"uid": "705ab4f5", "allowed": true}));
     let trapped = webhook.review("traps-reject", "app:1.2").await;
     assert_eq!((&trapped["allowed"], &trapped["status"]["code"]), (&json!(false), &json!(403)), "{trapped}");
     let message = trapped["status"]["message"].as_str().unwrap_or_default();
     assert!(message.contains("Admission handler traps-reject trapped"), "{trapped}");
+    assert!(message.contains("(plugin traps-reject, sha256:"), "{trapped}");
 
     let (old, edited) = (reviewed("edits", "app:1", &[]), reviewed("edits", "app:2", &[]));
     let debugged = reviewed("edits", "app:1", &["dbg"]);

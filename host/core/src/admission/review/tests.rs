@@ -6,7 +6,10 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::fixtures::property;
+use crate::admission::Verdict;
+use crate::admission::chain::HandlerResponse;
+use crate::admission::verdicts::Remarks;
+use crate::fixtures::{at, property};
 
 /// A review of a pod's creation, changed by these fields of its request.
 fn review(changes: Value) -> Value {
@@ -222,6 +225,60 @@ fn a_warning_has_at_most_256_characters_on_one_line() {
     assert_eq!(warning.chars().count(), 256);
     assert!(warning.ends_with('…') && !warning.contains('\n'), "{warning:?}");
     assert_eq!(shortened("just so", 7), "just so");
+}
+
+/// The verdict of a handler that warns of this.
+fn warns(handler: &str, digest: Option<&str>, warnings: &[&str]) -> HandlerVerdict {
+    let asked = (Operation::Add, at(0));
+    let admit = HandlerResponse::Verdict(Verdict::Admit);
+    let verdict = HandlerVerdict::new(handler.into(), digest.map(Into::into), asked, &admit, Duration::ZERO);
+    let warnings = warnings.iter().map(|&warning| warning.to_owned()).collect();
+    verdict.with_remarks(Remarks { warnings, ..Remarks::default() })
+}
+
+#[test]
+fn what_handlers_warn_of_reaches_the_user_behind_the_answers_own_words() {
+    let (defer, reject) = (
+        Decision::Defer {
+            reason: "Later".to_owned(),
+            message: "in vain".to_owned(),
+            retry_after: Duration::ZERO,
+        },
+        Decision::Reject { reason: "No".to_owned(), message: "never".to_owned(), handler: None },
+    );
+    let digest = "0123456789abcdef";
+    let verdicts = [
+        warns("team", Some(digest), &["no label team", "no\nowner"]),
+        warns("silent", Some(digest), &[]),
+        warns("loading", None, &["later"]),
+    ];
+    let of_handlers = [
+        "no label team (plugin team, sha256:0123456789ab)",
+        "no owner (plugin team, sha256:0123456789ab)",
+        "later",
+    ];
+    let deferred = "witlet: the pod waits on its node while this is so: Later: in vain";
+    for (decision, denied, own) in
+        [(Decision::Admit, false, None), (reject, true, None), (defer, false, Some(deferred))]
+    {
+        let answer = answer(Operation::Add, decision).with_warnings_of(&verdicts);
+        let expected: Vec<&str> = own.into_iter().chain(of_handlers).collect();
+        assert_eq!(answer.denial.is_some(), denied);
+        assert_eq!(answer.warnings, expected);
+    }
+}
+
+#[test]
+fn long_warnings_keep_who_gives_them_and_together_stay_within_what_api_servers_hand_on() {
+    let long = "ä".repeat(1000);
+    let many: Vec<&str> = (0..16).map(|_| long.as_str()).collect();
+    let verdicts = [warns("a", Some("0123"), &many), warns("b", Some("0123"), &many)];
+    let warnings = ReviewAnswer::default().with_warnings_of(&verdicts).warnings;
+    assert_eq!(warnings.len(), WARNINGS_CHARS_MAX / WARNING_CHARS_MAX);
+    for warning in &warnings {
+        assert_eq!(warning.chars().count(), WARNING_CHARS_MAX, "{warning:?}");
+        assert!(warning.ends_with("… (plugin a, sha256:0123)"), "{warning:?}");
+    }
 }
 
 proptest! {

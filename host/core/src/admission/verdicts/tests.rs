@@ -75,6 +75,21 @@ fn each_answer_is_an_outcome_with_its_words() {
 }
 
 #[test]
+fn a_verdict_says_which_component_it_is_of() {
+    let admit = HandlerResponse::Verdict(Verdict::Admit);
+    for (digest, expected) in [
+        (None, None),
+        (Some("0123"), Some("plugin team, sha256:0123")),
+        (Some("0123456789abcdef"), Some("plugin team, sha256:0123456789ab")),
+    ] {
+        let asked = (Operation::Add, Timestamp::UNIX_EPOCH);
+        let verdict =
+            HandlerVerdict::new("team".into(), digest.map(Into::into), asked, &admit, Duration::ZERO);
+        assert_eq!(verdict.attribution().as_deref(), expected);
+    }
+}
+
+#[test]
 fn what_handlers_say_at_length_is_cut() {
     let long = "x".repeat(5000);
     let kept =
