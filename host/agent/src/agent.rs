@@ -86,7 +86,8 @@ impl Agent {
         let (usage, last_usage) = watch::channel(None);
         let executor = services.executor(&watched, tables, (node.clone(), last_usage), cgroups, access);
         let evictions = services.evict(image_gc, executor.runtime.view.clone(), usage);
-        let outside = services.outside(executor, &watched);
+        let recheck_ends = services.keep_recheck_ends().await;
+        let outside = services.outside(executor, &watched, recheck_ends);
         let inputs = Inputs {
             sources: source_events,
             plugin_sources,

@@ -43,6 +43,7 @@ use crate::metrics::{PodMetrics, ResizeMetrics};
 use crate::pleg::Relisted;
 use crate::pod_status_store::PodStatusStore;
 use crate::prober::ProberHandle;
+use crate::recheck_ends::RecheckEndsFile;
 use crate::removals::Removals;
 use crate::resource_table::ResourceTable;
 use crate::settings::AgentSettings;
@@ -59,6 +60,7 @@ pub(crate) struct Outside {
     /// A cluster's edge reports the node's conditions.
     pub(crate) is_in_cluster: bool,
     pub(crate) admission: Arc<dyn Admission>,
+    pub(crate) recheck_ends: Arc<RecheckEndsFile>,
     pub(crate) executor: Arc<Executor>,
     pub(crate) files: Arc<dyn PodFiles>,
     pub(crate) removals: Arc<Removals>,
@@ -117,6 +119,8 @@ impl EventLoop {
         let known = checkpoints
             .into_iter()
             .map(|(uid, checkpoint)| (uid, PodRecord { checkpoint, ..PodRecord::default() }));
+        let mut admission = AdmissionState::default();
+        admission.rechecks.restore_ends(outside.recheck_ends.ages(outside.clock.now()));
         Self {
             settings,
             outside,
@@ -125,7 +129,7 @@ impl EventLoop {
             user_namespaces,
             statics: StaticPodQueue::default(),
             due: WorkQueue::default(),
-            admission: AdmissionState::default(),
+            admission,
             node: NodeState::unknown(),
             clean_ups: CleanUps::default(),
             stats: AgentStats::default(),

@@ -25,6 +25,7 @@ mod metrics;
 mod pleg;
 mod pod_status_store;
 mod prober;
+mod recheck_ends;
 mod removals;
 mod resource_table;
 mod settings;

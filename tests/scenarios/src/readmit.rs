@@ -5,6 +5,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
 use witlet_core::admission::{Decision, Operation};
+use witlet_ports::AgentView;
 use witlet_testkit::FakeNode;
 
 use crate::support::{condition, node, orders, pass, pod_with_uid, reported, status};
@@ -125,6 +126,36 @@ async fn handlers_that_reject_every_pod_end_one_in_ten_minutes() {
     node.admission.set_answer(Operation::Readmit, Some(Decision::Admit));
     pass(3600.0).await;
     assert_eq!(failed(&node), 2, "what is taken in the end goes on");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_starts_again_and_again_ends_no_more_than_one_that_runs_on() {
+    let names = ["a", "b", "c"];
+    let mut node = ended(&names, Some(reject())).await;
+    let failed =
+        |node: &FakeNode| names.iter().filter(|name| status(node, name).starts_with("Failed")).count();
+    for _ in 0..3 {
+        node.start();
+        pass(100.0).await;
+    }
+    assert_eq!(failed(&node), 1, "three starts in five minutes");
+    assert_eq!(names.iter().filter(|name| asked(&node, name) >= 3).count(), 2, "each start asks");
+    pass(900.0).await;
+    assert_eq!(failed(&node), 2, "ten minutes after the first one");
+}
+
+#[tokio::test(start_paused = true)]
+async fn ends_that_cannot_be_read_are_reported_and_count_no_more() {
+    let mut node = ended(&["a", "b"], Some(reject())).await;
+    node.state.put("recheck-ends.json", b"{");
+    node.start();
+    pass(100.0).await;
+    let reported = node.agent().events();
+    let lost: Vec<_> =
+        reported.iter().filter(|reported| reported.event.reason == "RecheckEndsLost").collect();
+    let words = "counting them from now on: expected a list of times";
+    assert!(matches!(&lost[..], [one] if one.event.message.contains(words)), "{lost:?}");
+    assert_eq!(["a", "b"].iter().filter(|name| status(&node, name).starts_with("Failed")).count(), 1);
 }
 
 #[tokio::test(start_paused = true)]

@@ -38,6 +38,7 @@ use crate::metrics::AgentMetrics;
 use crate::pleg::{Inspector, Pleg, RelistRequests, Relisted, RuntimeEvents};
 use crate::pod_status_store::PodStatusStore;
 use crate::prober::{ProbeUpdate, ProberPorts};
+use crate::recheck_ends::RecheckEndsFile;
 use crate::removals::Removals;
 use crate::resource_table::ResourceTable;
 use crate::settings::{AgentSettings, PLEG_EVENTS_MAX, PROBE_RESULTS_MAX};
@@ -178,6 +179,15 @@ impl Services<'_> {
         ResourceTables { allocated, actuated }
     }
 
+    /// Reads when running pods were ended by handlers, and starts what writes it.
+    pub(super) async fn keep_recheck_ends(&mut self) -> Arc<RecheckEndsFile> {
+        let Ports { state, events, .. } = &self.ports;
+        let ends = Arc::new(RecheckEndsFile::load(state.clone(), &**events).await);
+        let keeping = ends.clone().run(self.serves.stop.clone());
+        self.serves.spawn(&mut self.tasks, "the checkpoint of rechecks", keeping);
+        ends
+    }
+
     /// Starts what keeps the cgroups above those of pods. The agent ends if it can't start.
     pub(super) fn keep_cgroups(&mut self, node: watch::Receiver<Arc<NodeFacts>>) -> Arc<CgroupManager> {
         let manager = Arc::new(CgroupManager::new(
@@ -309,7 +319,12 @@ impl Services<'_> {
     }
 
     /// Returns what the loop reaches from inside.
-    pub(super) fn outside(&self, executor: Executor, watched: &WatchedRuntime) -> Outside {
+    pub(super) fn outside(
+        &self,
+        executor: Executor,
+        watched: &WatchedRuntime,
+        recheck_ends: Arc<RecheckEndsFile>,
+    ) -> Outside {
         let ports = &self.ports;
         let housekeeper = Housekeeper {
             containers: executor.runtime.containers.clone(),
@@ -330,6 +345,7 @@ impl Services<'_> {
             is_in_cluster: ports.events.is_forwarding(),
             events: ports.events.clone(),
             admission: ports.admission.clone(),
+            recheck_ends,
             files: ports.files.clone(),
             removals: executor.removals.clone(),
             allocated: executor.allocated.clone(),

@@ -77,6 +77,7 @@ impl EventLoop {
             );
             return PodEvents::new(&*self.outside.events, &full_name, uid).warning(reason, &message);
         }
+        self.outside.recheck_ends.add(self.outside.clock.now());
         let text = format!("Pod was rejected: {message}");
         let end = NodeEnd { reason: reason.to_owned(), message: text.clone(), condition_message: Some(text) };
         let count = EndCount::Rejection(reason.to_owned());

@@ -6,7 +6,7 @@
 //! a handler that rejects every pod doesn't empty the node before people see it.
 //!
 //! The first time after a restart of the agent is spread over the interval, too: verdicts stand, and nothing is asked sooner or
-//! otherwise than without the restart. Handlers that are loaded and what becomes known of the node at the start are no change.
+//! otherwise than without the restart, and what was ended before it counts. Handlers that are loaded and what becomes known of the node at the start are no change.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -18,6 +18,7 @@ use super::{Decision, readmit};
 use crate::node::NodeFacts;
 use crate::pod::PodUid;
 
+pub mod ends;
 #[cfg(test)]
 mod tests;
 
@@ -29,6 +30,8 @@ pub const INTERVAL_MAX: Duration = Duration::from_secs(24 * 3600);
 pub const ASKED_MAX: usize = 4;
 /// One pod of so many may be ended in an interval, and one at least.
 const ENDED_OF: usize = 10;
+/// So many ends are remembered, the newest ones: more than count on any node.
+const ENDS_MAX: usize = 4096;
 /// What changes sooner after the agent's start only becomes known then.
 const SETTLED_AFTER: Duration = Duration::from_secs(120);
 /// What changes about a machine all the time, by how its key ends.
@@ -76,7 +79,7 @@ pub struct Rechecks {
     /// How often each handler is asked; empty if nothing is.
     handlers: RecheckIntervals,
     pods: BTreeMap<PodUid, PodRecheck>,
-    /// When pods were ended within the longest interval.
+    /// When pods were ended within [`INTERVAL_MAX`]. It is counted from that long before the agent's start, so that ends before it have a time.
     ended: VecDeque<Duration>,
     /// The node when it was checked last.
     node: Option<NodeTraits>,
@@ -198,6 +201,13 @@ impl Rechecks {
         }
     }
 
+    /// Pods were ended this long before the agent's start.
+    pub fn restore_ends(&mut self, mut ages: Vec<Duration>) {
+        ages.sort();
+        let times = ages.iter().rev().filter_map(|age| INTERVAL_MAX.checked_sub(*age));
+        self.ended = times.collect();
+    }
+
     /// Whether a pod that this handler rejects is ended, which counts then. `running` is how many run. Counted are all that were ended
     /// within the handler's interval, by any handler; within the longest where no one handler decided.
     pub fn may_end(&mut self, handler: Option<&str>, running: usize, now: Duration) -> bool {
@@ -212,12 +222,15 @@ impl Rechecks {
     }
 
     fn may_end_within(&mut self, every: Duration, running: usize, now: Duration) -> bool {
-        let longest = self.handlers.values().copied().fold(readmit::ASK_AGAIN_AFTER, Duration::max);
-        self.ended.retain(|at| now.saturating_sub(*at) < longest);
+        let now = now.saturating_add(INTERVAL_MAX);
+        self.ended.retain(|at| now.saturating_sub(*at) < INTERVAL_MAX);
         let lately = self.ended.iter().filter(|at| now.saturating_sub(**at) < every).count();
         let may = lately < running.div_ceil(ENDED_OF).max(1);
         if may {
             self.ended.push_back(now);
+            if self.ended.len() > ENDS_MAX {
+                self.ended.pop_front();
+            }
         }
         may
     }

@@ -157,9 +157,10 @@ fn one_pod_in_ten_is_ended_in_an_interval_and_one_at_least() {
         assert_eq!(ended, ends, "of {running}");
         assert!(!rechecks.may_end(Some("one"), running, minutes(10.9)));
         assert!(rechecks.may_end(Some("one"), running, minutes(11.0)));
-        // Another interval doesn't begin a new count.
+        // Another interval doesn't begin a new count: a longer one has what was ended before.
         rechecks.set_handlers(one(minutes(20.0)));
-        assert_eq!(rechecks.may_end(Some("one"), running, minutes(11.0)), ends > 1, "of {running}");
+        assert!(!rechecks.may_end(Some("one"), running, minutes(20.9)), "of {running}");
+        assert!(rechecks.may_end(Some("one"), running, minutes(31.0)), "of {running}");
     }
 }
 
@@ -242,6 +243,26 @@ fn what_one_handler_ended_counts_for_all_within_their_own_intervals() {
     assert!(!rechecks.may_end(Some("rarely"), 10, minutes(61.0)), "one was ended within its hour");
     assert!(!rechecks.may_end(None, 10, minutes(61.0)));
     assert!(rechecks.may_end(Some("rarely"), 10, minutes(71.0)));
+}
+
+#[test]
+fn what_was_ended_before_the_start_counts_until_it_is_as_old() {
+    let start = |ages: &[f64]| {
+        let mut rechecks = Rechecks::default();
+        rechecks.restore_ends(ages.iter().map(|age| minutes(*age)).collect());
+        rechecks
+    };
+    assert!(start(&[]).may_end_readmitted(20, Duration::ZERO));
+    let mut again = start(&[9.0, 1.0]);
+    assert!(!again.may_end_readmitted(20, minutes(0.9)), "two of twenty were ended in ten minutes");
+    assert!(again.may_end_readmitted(20, minutes(1.0)), "the older one is over");
+    assert!(!again.may_end_readmitted(20, minutes(8.9)));
+    assert!(again.may_end_readmitted(20, minutes(9.0)));
+    let mut daily = start(&[23.0 * 60.0, 30.0 * 60.0]);
+    assert!(daily.may_end_readmitted(1, Duration::ZERO), "that is an end more, and forgets none");
+    daily.set_handlers(one(INTERVAL_MAX));
+    assert!(!daily.may_end(Some("one"), 20, minutes(59.0)), "two of twenty in a day");
+    assert!(daily.may_end(Some("one"), 20, minutes(60.0)));
 }
 
 #[test]
