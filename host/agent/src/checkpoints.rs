@@ -63,6 +63,11 @@ impl Checkpoint {
         self.content.as_ref().is_some_and(|content| content.is_edited(pod, was_here))
     }
 
+    /// Whether an earlier build saved it, which saves less of an admitted pod.
+    pub(crate) fn is_of_earlier_build(&self) -> bool {
+        self.content.as_ref().is_some_and(|content| !content.is_whole())
+    }
+
     /// Images and ephemeral containers that were admitted; none if that isn't known.
     pub(crate) fn accepted(&self) -> Option<&AcceptedContainers> {
         self.content.as_ref()?.accepted()

@@ -287,6 +287,37 @@ async fn an_edit_that_was_made_while_the_agent_was_away_gets_the_answer_of_one_t
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_image_that_is_refused_ends_no_pod_whose_tolerations_were_edited_while_the_agent_was_away() {
+    let edited = |image: &str| {
+        let mut pods = web(image, &[]);
+        let spec = pods[0].spec.as_mut().expect("it has one");
+        let toleration = json!([{"key": "gpu", "operator": "Exists"}]);
+        spec.tolerations = Some(serde_json::from_value(toleration).expect("tolerations"));
+        spec.active_deadline_seconds = Some(86_400);
+        pods
+    };
+    for is_seen in [true, false] {
+        let mut node = running(Operation::Update, reject()).await;
+        if is_seen {
+            node.source.put("p", web("newer:1", &[]));
+            pass(5.0).await;
+        }
+        node.kill();
+        // As a new pod it would be refused, and end.
+        node.admission.set_refuses("web-node1");
+        let before = node.admission.asked().len();
+        node.source.put("p", edited("newer:1"));
+        node.start();
+        pass(60.0).await;
+        assert_eq!(status(&node, "web"), "Running app: running, 0 restarts", "{is_seen}");
+        assert_eq!((orders(&node).as_str(), image(&node).as_str()), ("", "sleeper:1"), "{is_seen}");
+        assert!(condition(&node, "web", IMAGES).is_some(), "{is_seen}: the image alone is refused");
+        let names = node.admission.asked().split_off(before);
+        assert!(!names.iter().any(|name| name.starts_with("web-node1 with")), "{is_seen}: {names:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_resize_goes_on_next_to_a_refused_image() {
     let node = running(Operation::Update, reject()).await;
     let with = |image: &str, cpu: &str| {

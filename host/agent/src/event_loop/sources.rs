@@ -90,8 +90,7 @@ impl EventLoop {
         // One that ended before it had a sandbox has ended all the same.
         let was_here = has_sandbox || ended.is_some();
         let is_same = record.checkpoint.is_remembered(&pod, was_here);
-        if is_same && record.checkpoint.accepted().is_none() {
-            // An earlier build, which saved less of it, had admitted it.
+        if is_same && record.checkpoint.is_of_earlier_build() {
             record.checkpoint.content_mut().revise(&pod);
         }
         let goes_on = has_worker && !record.life.is_ending() && record.checkpoint.accepted().is_some();

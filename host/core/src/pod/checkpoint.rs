@@ -44,8 +44,10 @@ pub enum CheckpointError {
 /// One pod's.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PodCheckpoint {
-    /// The hash of the spec that was admitted.
+    /// The hash of the spec that was admitted, which earlier builds read, too.
     admitted: Option<String>,
+    /// The same without what people may edit of any running pod; none if an earlier build saved it.
+    judged: Option<String>,
     /// What that has of images and ephemeral containers; none if an earlier build saved it.
     accepted: Option<AcceptedContainers>,
     /// What probes had found, where no source knows it.
@@ -75,6 +77,8 @@ struct Saved {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     admitted: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    judged: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     accepted: Option<AcceptedContainers>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     started: StartedContainers,
@@ -95,8 +99,14 @@ impl PodCheckpoint {
 
     /// An admitted pod has another spec now, and its verdict stands.
     pub fn revise(&mut self, pod: &Pod) {
-        self.admitted = Some(judged_hash(pod));
+        self.admitted = Some(admitted_hash(pod));
+        self.judged = Some(judged_hash(pod));
         self.accepted = Some(AcceptedContainers::of(pod));
+    }
+
+    /// Whether all of an admitted pod is known that this release saves; an earlier one saved less.
+    pub fn is_whole(&self) -> bool {
+        self.judged.is_some() && self.accepted.is_some()
     }
 
     /// Images and ephemeral containers that were admitted; none if that isn't known.
@@ -150,13 +160,16 @@ impl PodCheckpoint {
 
     /// Has the pod judged again: what was admitted counts no more.
     pub fn forget_admission(&mut self) {
-        (self.admitted, self.accepted) = (None, None);
+        (self.admitted, self.judged, self.accepted) = (None, None, None);
     }
 
-    /// Whether the verdict on this pod stands: it was admitted with this very spec, resizable resources aside, and it
-    /// has a sandbox, without which nothing of it runs and judging it again harms no one.
+    /// Whether the verdict on this pod stands: it was admitted with this very spec, aside from what a running pod may have changed unasked
+    /// and resizable resources, and it has a sandbox, without which nothing of it runs and judging it again harms no one.
     pub fn is_remembered(&self, pod: &Pod, has_sandbox: bool) -> bool {
-        has_sandbox && self.admitted.as_ref().is_some_and(|hash| *hash == judged_hash(pod))
+        let is = |saved: &Option<String>, hash: fn(&Pod) -> String| {
+            saved.as_ref().is_some_and(|saved| *saved == hash(pod))
+        };
+        has_sandbox && (is(&self.judged, judged_hash) || is(&self.admitted, admitted_hash))
     }
 
     /// Whether the verdict on this pod would stand but for edits of images and ephemeral containers, which admission is asked
@@ -175,9 +188,10 @@ impl PodCheckpoint {
     }
 
     fn encode_within(&self, bytes_max: usize) -> Vec<u8> {
-        let Self { admitted, accepted, started, ended, grace_seconds, unreported } = self.clone();
+        let Self { admitted, judged, accepted, started, ended, grace_seconds, unreported } = self.clone();
         let version = VERSION;
-        let mut saved = Saved { version, admitted, accepted, started, ended, grace_seconds, unreported };
+        let mut saved =
+            Saved { version, admitted, judged, accepted, started, ended, grace_seconds, unreported };
         let shorten: [fn(&mut Saved); 4] = [
             |saved| saved.ended.iter_mut().for_each(cut_messages),
             |saved| saved.ended.iter_mut().for_each(leave_containers_out),
@@ -199,12 +213,12 @@ impl PodCheckpoint {
     /// # Errors
     /// When it is something else.
     pub fn decode(bytes: &[u8]) -> Result<Self, CheckpointError> {
-        let Saved { version, admitted, accepted, started, ended, grace_seconds, unreported } =
+        let Saved { version, admitted, judged, accepted, started, ended, grace_seconds, unreported } =
             serde_json::from_slice(bytes)?;
         if version != VERSION {
             return Err(CheckpointError::Version { found: version });
         }
-        Ok(Self { admitted, accepted, started, ended, grace_seconds, unreported })
+        Ok(Self { admitted, judged, accepted, started, ended, grace_seconds, unreported })
     }
 }
 
@@ -279,16 +293,30 @@ fn leave_containers_out(status: &mut PodStatus) {
     status.ephemeral_container_statuses = None;
 }
 
-/// Hash of what admission judges: the whole spec but CPU and memory of its containers, which a resize may change and
-/// then has judged on its own.
+/// Hash of what admission judges: the spec without what changes in a running pod unasked, whether an agent sees it or not. API servers let
+/// people change that, and images and ephemeral containers, which are judged on their own.
 fn judged_hash(pod: &Pod) -> String {
+    let mut spec = judged_spec(pod);
+    spec.tolerations = None;
+    spec.active_deadline_seconds = None;
+    spec.termination_grace_period_seconds = None;
+    digest_json(&spec)
+}
+
+/// The same of the spec with all of that, as earlier builds have it.
+fn admitted_hash(pod: &Pod) -> String {
+    digest_json(&judged_spec(pod))
+}
+
+/// The spec but for CPU and memory of its containers, which a resize may change and then has judged on its own.
+fn judged_spec(pod: &Pod) -> PodSpec {
     let mut spec = pod.spec.clone().unwrap_or_default();
     for resources in resizable_of(&mut spec).flatten() {
         for amounts in [&mut resources.requests, &mut resources.limits].into_iter().flatten() {
             amounts.retain(|name, _| !RESIZABLE.contains(&name.as_str()));
         }
     }
-    digest_json(&spec)
+    spec
 }
 
 fn resizable_of(spec: &mut PodSpec) -> impl Iterator<Item = Option<&mut ResourceRequirements>> {

@@ -64,6 +64,33 @@ fn a_changed_spec_is_judged_again_and_a_resize_is_not() {
     assert!(!changed(&|pod| spec(pod).host_network = Some(true)));
 }
 
+fn tolerate(pod: &mut Pod) {
+    let added = serde_json::from_value(json!([{"key": "gpu", "operator": "Exists"}]));
+    spec(pod).tolerations = Some(added.unwrap());
+}
+
+#[test]
+fn what_people_may_edit_of_any_running_pod_has_it_judged_again_no_more() {
+    let before = pod("Always", &["a"]);
+    let checkpoint = PodCheckpoint::decode(&admitted(&before).encode()).unwrap();
+    let edits: [fn(&mut Pod); 3] = [
+        tolerate,
+        |pod| spec(pod).active_deadline_seconds = Some(60),
+        |pod| spec(pod).termination_grace_period_seconds = Some(1),
+    ];
+    for (index, edit) in edits.into_iter().enumerate() {
+        let mut edited = before.clone();
+        edit(&mut edited);
+        assert!(checkpoint.is_remembered(&edited, true), "{index}");
+        first(&mut edited).image = Some("newer".to_owned());
+        assert!(!checkpoint.is_remembered(&edited, true), "{index}");
+        assert!(checkpoint.is_edited(&Arc::new(edited), true), "{index}: the image is asked about alone");
+    }
+    let mut tolerant = before.clone();
+    tolerate(&mut tolerant);
+    assert!(admitted(&tolerant).is_remembered(&before, true));
+}
+
 #[test]
 fn what_is_saved_reads_back_the_same_and_another_content_has_another_form() {
     let mut checkpoint = PodCheckpoint::default();
@@ -207,7 +234,19 @@ fn what_an_earlier_build_saved_knows_no_images_and_what_is_saved_now_is_read_by_
     let earlier =
         PodCheckpoint::decode(format!(r#"{{"version":1,"admitted":"{hash}"}}"#).as_bytes()).unwrap();
     assert!(earlier.is_remembered(&pod("Always", &["a"]), true));
+    assert!(!earlier.is_whole() && admitted(&pod("Always", &["a"])).is_whole());
     assert_eq!(earlier.accepted(), None);
+    let mut tolerant = pod("Always", &["a"]);
+    tolerate(&mut tolerant);
+    let of_tolerant = admitted(&tolerant);
+    let earlier_of_tolerant = PodCheckpoint { judged: None, ..of_tolerant.clone() };
+    assert!(earlier_of_tolerant.is_remembered(&tolerant, true), "an upgrade has no pod judged again");
+    assert!(!earlier_of_tolerant.is_remembered(&pod("Always", &["a"]), true));
+    assert_ne!(
+        of_tolerant.admitted.as_ref(),
+        Some(&hash),
+        "earlier builds find the hash that they would save"
+    );
     let mut newer = pod("Always", &["a"]);
     first(&mut newer).image = Some("newer".to_owned());
     assert!(!earlier.is_edited(&Arc::new(newer), true));
