@@ -1,7 +1,8 @@
 //! Sends plugins' sources the statuses of their pods: once a second at most, each pod's newest status.
 //!
 //! The store is the queue: it holds the newest status of each pod and nothing else, so that a source which is slow or fails
-//! misses what was in between and never what is.
+//! misses what was in between and never what is. That a pod is gone is reported to each source that may know it from this
+//! agent, also to one that is away for a while.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -21,6 +22,8 @@ mod tests;
 
 /// How often a source gets statuses at most: the contract's bound.
 const TELL_EVERY: Duration = Duration::from_secs(1);
+/// Of a pod that the source may know, and that is reported again whatever its status is; no status has it.
+const OUTDATED: u64 = u64::MAX;
 
 /// Versions of statuses by pod, with the names of pods for when they are gone.
 type Versions = HashMap<PodUid, (PodFullName, u64)>;
@@ -94,17 +97,28 @@ impl SourceFeedback {
                 None
             }
             Err(error) => {
+                // It may know them since before it failed.
+                for (uid, (full_name, _)) in versions {
+                    self.reported.entry(uid).or_insert((full_name, OUTDATED));
+                }
                 self.failures = self.failures.saturating_add(1);
                 error.retry.delay(self.failures)
             }
         };
         self.retry = delay.map_or(Retry::WithNextChange, |delay| Retry::At(now + delay));
     }
+
+    /// The source is away. Once it is back it may be another instance, and receives all again.
+    fn left(&mut self, now: Instant) {
+        self.reported.values_mut().for_each(|(_, version)| *version = OUTDATED);
+        (self.failures, self.retry) = (0, Retry::At(now));
+    }
 }
 
 /// Runs until `stop` is cancelled.
 pub(crate) async fn run(set: Arc<dyn PodSourceSet>, statuses: Arc<PodStatusStore>, stop: CancellationToken) {
     let mut known: BTreeMap<SourceName, SourceFeedback> = BTreeMap::new();
+    let mut names = set.names();
     let mut ticks = ticker(TELL_EVERY);
     let mut calls: JoinSet<(SourceName, Versions, Result<(), SourceNotifyError>)> = JoinSet::new();
     loop {
@@ -130,13 +144,20 @@ pub(crate) async fn run(set: Arc<dyn PodSourceSet>, statuses: Arc<PodStatusStore
             }
         }
         let listeners = set.listeners();
-        known.retain(|source, knowledge| listeners.contains(source) || knowledge.busy);
+        let configured = names.borrow_and_update().clone();
+        known.retain(|source, knowledge| configured.contains(source) || knowledge.busy);
+        let now = Instant::now();
+        for (source, knowledge) in &mut known {
+            if !listeners.contains(source) && !knowledge.busy {
+                knowledge.left(now);
+            }
+        }
         if listeners.is_empty() {
             continue;
         }
         for (source, shown) in by_source(statuses.of_sources(&listeners), &listeners) {
             let knowledge = known.entry(source.clone()).or_default();
-            if let Some((updates, versions)) = knowledge.news(&shown, Instant::now()) {
+            if let Some((updates, versions)) = knowledge.news(&shown, now) {
                 let set = set.clone();
                 calls.spawn(async move {
                     let result = set.tell(&source, updates).await;

@@ -210,6 +210,11 @@ impl FakeSourceSet {
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner).insert(name.into());
     }
 
+    /// It takes none from now on, as while its plugin isn't loaded.
+    pub fn stop_listening(&self, name: &str) {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner).remove(&SourceName::from(name));
+    }
+
     /// What the sources got so far; then forgets it.
     pub fn take_reported(&self) -> ReportedStatuses {
         std::mem::take(&mut *self.reported.lock().unwrap_or_else(PoisonError::into_inner))

@@ -187,6 +187,26 @@ async fn a_source_that_wants_statuses_receives_those_of_its_own_pods() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_source_that_was_away_receives_which_pods_ended_meanwhile() {
+    let node = started();
+    let edge = node.plugin_sources.add("edge");
+    node.plugin_sources.listen("edge");
+    edge.put("a", vec![sleeper("stays").build()]);
+    edge.put("b", vec![sleeper("web").build()]);
+    pass(30.0).await;
+    node.plugin_sources.take_reported();
+    node.plugin_sources.stop_listening("edge");
+    edge.remove("b");
+    pass(120.0).await;
+    assert_eq!(node.plugin_sources.take_reported(), Vec::new());
+    node.plugin_sources.listen("edge");
+    pass(10.0).await;
+    let reported = node.plugin_sources.take_reported();
+    let words = ["web-node1: gone", "stays-node1: Running"].map(str::to_owned).to_vec();
+    assert_eq!(reported, [(SourceName::from("edge"), words)]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_last_set_of_a_plugins_source_runs_probed_after_a_reboot_while_the_source_is_silent() {
     let mut node = node();
     let edge = node.plugin_sources.add("edge");

@@ -94,5 +94,25 @@ fn what_failed_is_reported_again_with_the_next_change_and_not_before() {
         news(&mut source, &[shown("a", 1), shown("b", 1)], failure()),
         ["a: version 1", "b: version 1"]
     );
-    assert_eq!(news(&mut source, &[shown("b", 2)], Ok(())), ["b: version 2"], "no one knew of the other");
+    assert_eq!(
+        news(&mut source, &[shown("b", 2)], Ok(())),
+        ["a: gone", "b: version 2"],
+        "it may know the other"
+    );
+    assert_eq!(news(&mut source, &[shown("b", 2)], Ok(())), [""; 0]);
+}
+
+#[test]
+fn a_source_that_was_away_receives_what_is_and_what_is_gone() {
+    let mut source = SourceFeedback::default();
+    let pods = [shown("a", 1), shown("b", 1)];
+    assert_eq!(news(&mut source, &pods, Ok(())).len(), 2);
+    source.left(Instant::now());
+    source.left(Instant::now());
+    assert_eq!(news(&mut source, &pods[..1], Ok(())), ["b: gone", "a: version 1"]);
+    assert_eq!(news(&mut source, &pods[..1], Ok(())), [""; 0]);
+    source.left(Instant::now());
+    assert_eq!(news(&mut source, &[], Ok(())), ["a: gone"], "also if nothing is left");
+    source.left(Instant::now());
+    assert_eq!(news(&mut source, &[], Ok(())), [""; 0]);
 }
