@@ -9,6 +9,7 @@ pub(crate) mod kubectl;
 mod node;
 pub(crate) mod oom;
 mod outage;
+mod plugins;
 pub(crate) mod prometheus;
 pub(crate) mod promtool;
 mod refused;
@@ -68,6 +69,9 @@ pub(crate) const TESTS: &[(&str, Test)] = &[
         Box::pin(killed::while_pods_come_and_go())
     }),
     ("pods_that_the_shipped_handlers_refuse_say_why", || Box::pin(refused::by_the_shipped_handlers())),
+    ("a_plugin_file_with_an_error_is_shown_at_the_api_server_until_it_is_mended", || {
+        Box::pin(plugins::a_broken_file_is_shown_until_it_is_mended())
+    }),
     ("mirrors_follow_static_pods_whatever_is_done_to_them", || Box::pin(statics::mirrors_follow())),
 ];
 
