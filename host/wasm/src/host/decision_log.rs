@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -175,8 +175,21 @@ fn write(folder: &Path, line: &DecisionLine, bytes_max: u64) -> io::Result<()> {
     if fs::symlink_metadata(&path).is_ok_and(|file| file.len() >= bytes_max) {
         rotate(folder)?;
     }
-    // One write, so that a kill leaves whole lines.
-    OpenOptions::new().append(true).create(true).mode(0o600).open(&path)?.write_all(&text)
+    append(&path, text)
+}
+
+/// Appends a line by one write. What a full disk or a power cut has left of an earlier one stays a line of its own.
+fn append(path: &Path, mut text: Vec<u8>) -> io::Result<()> {
+    let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;
+    if file.seek(SeekFrom::End(0))? > 0 {
+        let mut last = [0];
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+        if last != *b"\n" {
+            text.insert(0, b'\n');
+        }
+    }
+    file.write_all(&text)
 }
 
 /// Gives each file the next number; the last one is overwritten.

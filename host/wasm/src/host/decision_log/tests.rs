@@ -105,6 +105,30 @@ fn the_newest_files_are_kept() {
     assert_eq!(count, FILES_MAX, "the oldest is gone");
 }
 
+#[test]
+fn half_a_line_of_a_full_disk_spoils_no_other() {
+    let folder = tempfile::tempdir().expect("a folder for the test");
+    let folder = folder.path();
+    write(folder, &line("first"), u64::MAX).expect("the test's folder is writable");
+    let path = folder.join(FILE);
+    let mut text = fs::read_to_string(&path).expect("it is there");
+    text.push_str("{\"time\":\"19");
+    fs::write(&path, text).expect("the test's folder is writable");
+    for name in ["second", "third"] {
+        write(folder, &line(name), u64::MAX).expect("the test's folder is writable");
+    }
+    let text = fs::read_to_string(&path).expect("it is there");
+    let names: Vec<Option<String>> = text
+        .lines()
+        .map(|line| {
+            let line: serde_json::Value = serde_json::from_str(line).ok()?;
+            line["name"].as_str().map(str::to_owned)
+        })
+        .collect();
+    let of = |name: &str| Some(name.to_owned());
+    assert_eq!(names, [of("first"), None, of("second"), of("third")]);
+}
+
 #[tokio::test]
 async fn nothing_is_written_unless_it_is_desired() {
     let folder = tempfile::tempdir().expect("a folder for the test");
