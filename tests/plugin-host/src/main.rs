@@ -17,6 +17,7 @@ mod kit;
 mod loading;
 mod networks;
 mod node;
+mod older;
 mod phases;
 mod policies;
 mod probes_v0_2;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         loading::CLAIMS,
         answers::CLAIMS,
         admission_v0_2::CLAIMS,
+        older::CLAIMS,
         phases::CLAIMS,
         policies::CLAIMS,
         admitted_v0_2::CLAIMS,

@@ -58,8 +58,8 @@ impl StateStore for Memory {
 }
 
 /// The sources of a node, as its agent would receive them.
-struct Sources {
-    node: Node,
+pub(crate) struct Sources {
+    pub(crate) node: Node,
     set: Arc<dyn PodSourceSet>,
     snapshots: mpsc::Receiver<SourceEvent>,
     _tasks: JoinSet<()>,
@@ -67,12 +67,17 @@ struct Sources {
 
 impl Sources {
     async fn of(entries: &str) -> Self {
-        let shipped =
-            witlet_plugins::SHIPPED.iter().map(|shipped| (shipped.name, shipped.component)).collect();
         let files = vec![
             ("sourcer.wasm", witlet_test_guests::SOURCER.to_vec()),
             ("more.wasm", witlet_test_guests::SOURCER.to_vec()),
         ];
+        Self::with(entries, files).await
+    }
+
+    /// The same with these files next to the configuration.
+    pub(crate) async fn with(entries: &str, files: Vec<(&'static str, Vec<u8>)>) -> Self {
+        let shipped =
+            witlet_plugins::SHIPPED.iter().map(|shipped| (shipped.name, shipped.component)).collect();
         let setting = Setting { files, shipped, ..Setting::new(crate::node::compiler(cache())) };
         let node = Node::begin(entries, setting).await.expect("the host starts");
         let set = node.host.pod_sources(SourcesConfig {
@@ -90,7 +95,7 @@ impl Sources {
     }
 
     /// The next set: `source: pods`.
-    async fn next(&mut self) -> String {
+    pub(crate) async fn next(&mut self) -> String {
         let next = tokio::time::timeout(witlet_harness::WAIT_TIMEOUT, self.snapshots.recv()).await;
         let snapshot = next.unwrap_or_else(|_| panic!("no set; reported {:?}", self.node.events.messages()));
         let SourceEvent { source, update } = snapshot.expect("the sources run");
