@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use thiserror::Error;
-use witlet_templates::{File, PROGRAM_FILE, RenderError, Role, render};
+use witlet_templates::{File, Language, PROGRAM_FILE, RenderError, Role, render};
 
 use crate::cli::{NewArgs, OutputFormat};
 use crate::output::{OutputError, print, structured};
@@ -225,8 +225,13 @@ pub(super) fn role_in_words(role: Role) -> &'static str {
 fn for_people(args: &NewArgs, folder: &Path, files: usize) -> String {
     let [enter, build, test] = next(folder);
     let role = role_in_words(args.role);
+    let tools = match args.lang {
+        Language::Rust => "cargo fetches what it needs the first time",
+        Language::Python | Language::JavaScript => "fetches its tools the first time",
+        Language::C | Language::Go | Language::Cpp => "cargo compiles its tools the first time, for minutes",
+    };
     format!(
-        "{} is {role} in {}: {files} files in {}.\n\nNext:\n  {enter}\n  {build:<12} # builds {}.wasm; fetches its tools the first time\n  {test:<12} # its unit tests, and the conformance kit\n",
+        "{} is {role} in {}: {files} files in {}.\n\nNext:\n  {enter}\n  {build:<12} # builds {}.wasm; {tools}\n  {test:<12} # its unit tests, and the conformance kit\n",
         args.name,
         args.lang.title(),
         folder.display(),

@@ -39,7 +39,10 @@ pub(crate) enum LockError {
         holder: Option<u32>,
     },
     /// The file system said no.
-    #[error("failed to lock {}", path.display())]
+    #[error(
+        "failed to lock {}; run witlet as root, or set --root-dir, --pod-logs-dir and --api-socket to folders that it may write",
+        path.display()
+    )]
     Io {
         path: PathBuf,
         #[source]
