@@ -107,7 +107,7 @@ impl Rollouts {
         let before = running.len();
         running.retain(|name, _| is_configured(name));
         if running.len() != before {
-            self.is_changed.store(true, Ordering::Relaxed);
+            self.set_changed();
         }
     }
 
@@ -118,7 +118,7 @@ impl Rollouts {
         let Some((version, role)) = Version::of(plugin) else {
             // One that is being loaded may be the one that is known.
             if plugin.spec.rollout().is_none() && running.remove(name).is_some() {
-                self.is_changed.store(true, Ordering::Relaxed);
+                self.set_changed();
             }
             return;
         };
@@ -127,7 +127,7 @@ impl Rollouts {
         }
         let rollout = Rollout::begin(&role.policy, self.since_start(now));
         running.insert(name.clone(), RunningRollout { version, rollout });
-        self.is_changed.store(true, Ordering::Relaxed);
+        self.set_changed();
     }
 
     /// Changes the rollout of the version that this plugin runs.
@@ -141,7 +141,7 @@ impl Rollouts {
         let known = running.get_mut(&plugin.spec.name).filter(|known| known.version == version)?;
         let change = change(&mut known.rollout, role);
         if change.is_some() {
-            self.is_changed.store(true, Ordering::Relaxed);
+            self.set_changed();
         }
         change
     }
