@@ -45,7 +45,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use witlet_core::admission::Operation;
+use witlet_core::admission::{Operation, verdicts};
 use witlet_core::trace::plugin::PluginCall;
 use witlet_core::trace::{self, SpanStart};
 use witlet_ports::Span;
@@ -55,9 +55,6 @@ use crate::record::PluginRecorder;
 use crate::role::Role;
 use crate::worlds::admission::UNSUBSCRIBED;
 use health::{Gate, Health, Outcome};
-
-/// Digits of a digest that tell components apart for people; `witlet plugin list` shows as many.
-const DIGEST_SHOWN: usize = 12;
 
 /// What came of loading a plugin so far.
 #[derive(Clone, Debug)]
@@ -235,14 +232,13 @@ impl Plugin {
     /// Returns its name and the beginning of its component's digest, for those who are refused by it. None for what ships: that refuses in
     /// a kubelet's words.
     pub(crate) fn attribution(&self) -> Option<String> {
-        let digest = self.short_digest().filter(|_| !self.spec.builtin)?;
-        Some(format!("plugin {}, sha256:{digest}", self.spec.name))
+        let loaded = self.code.ready().filter(|_| !self.spec.builtin)?;
+        Some(verdicts::attribution(&self.spec.name, &loaded.digest))
     }
 
     /// The beginning of its component's digest, if that is loaded.
     fn short_digest(&self) -> Option<&str> {
-        let digest = &self.code.ready()?.digest;
-        Some(digest.get(..DIGEST_SHOWN).unwrap_or(digest))
+        Some(verdicts::short_digest(&self.code.ready()?.digest))
     }
 
     /// How the span of a call begins.

@@ -20,6 +20,16 @@ pub const VERDICTS_MAX: usize = 64;
 /// How many digits of a component's digest are shown to people.
 const DIGEST_SHOWN: usize = 12;
 
+/// Says which component of a plugin is meant, for those who are refused by it.
+pub fn attribution(plugin: &str, digest: &str) -> String {
+    format!("plugin {plugin}, sha256:{}", short_digest(digest))
+}
+
+/// The beginning of a component's digest that tells components apart for people; `witlet plugin list` shows as much.
+pub fn short_digest(digest: &str) -> &str {
+    digest.get(..DIGEST_SHOWN).unwrap_or(digest)
+}
+
 /// Bytes of a handler's words that are kept, reason and message each (the events API takes 1 KiB of a note).
 const WORDS_BYTES_MAX: usize = 1024;
 
@@ -119,8 +129,7 @@ impl HandlerVerdict {
 
     /// Says which component was asked, as behind a refusal; none if none was loaded.
     pub fn attribution(&self) -> Option<String> {
-        let digest = self.digest.as_deref()?;
-        Some(format!("plugin {}, sha256:{}", self.handler, digest.get(..DIGEST_SHOWN).unwrap_or(digest)))
+        Some(attribution(&self.handler, self.digest.as_deref()?))
     }
 
     /// What it said next to its verdict.
